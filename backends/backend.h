@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one interface between the shim (CUDA semantics, shim/core) and a backend (a device runtime).
+// A backend is a module `libirt-<name>.so` that exports one symbol, `irtb_backend_entry`, and is
+// opened with dlopen(RTLD_LOCAL) by shim/dispatch. The shim validates what the application passed
+// (handles, sizes, enums, device numbers) before it calls an operation; a backend may trust that.
+//
+// Rules for every operation unless its comment says otherwise:
+//   - errors are cudaError_t values; vendor codes are translated by tables inside the backend;
+//   - ret_* outputs are written only on cudaSuccess;
+//   - may be called from any thread, several at once; the shim holds no lock of its own that an
+//     operation could need, but it may hold a *stream-order* lock around enqueueing operations
+//     (copy, fill, launch, host_func, event_record, stream_wait_event): these must not block on
+//     the completion of device work and must not call back into the shim synchronously;
+//   - a NULL operation means "the backend lacks it": the shim emulates it or answers 801 by name.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <driver_types.h>
+
+#define IRTB_ABI_VERSION 1u
+
+struct irtb_stream;   // backend's stream (FIFO queue of work of one device)
+struct irtb_event;    // backend's event
+struct irtb_module;   // code loaded on one device
+struct irtb_function; // one kernel of a module; lives as long as its module
+
+// What the shim offers to a backend; valid for the life of the process.
+struct irtb_host {
+    // One line of log; level 0 error, 1 warning, 2 info, 3 debug. Any thread, never a signal handler.
+    void (*log)(const char *subsystem, int level, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+    // Value of a documented environment variable (shim/api/env.def) or NULL.
+    const char *(*env)(const char *name);
+    // A fault made `device` unusable: every later call of the application answers `error` (sticky).
+    // Called by the thread that found it, before the work is reported as complete.
+    void (*device_lost)(int device, cudaError_t error);
+};
+
+// Scalars about one device: cudaDeviceProp of CUDA 13 and the attributes that it does not hold.
+struct irtb_device_info {
+    struct cudaDeviceProp prop; // every member filled
+    int clock_rate_khz;
+    int memory_clock_rate_khz;
+    int compute_mode;              // enum cudaComputeMode
+    int kernel_exec_timeout;       // bool
+    int gpu_overlap;               // bool
+    int single_to_double_perf_ratio;
+    int max_dynamic_shared_optin;  // bytes, = prop.sharedMemPerBlockOptin
+    int can_flush_remote_writes, stream_memops, virtual_memory;
+};
+
+enum irtb_memory_kind {
+    IRTB_MEMORY_DEVICE,  // device memory of one device
+    IRTB_MEMORY_HOST,    // page-locked host memory, accessible to kernels
+    IRTB_MEMORY_MANAGED, // one address for host and devices
+};
+
+// A pitched box copy; a linear copy has height = depth = 1. Addresses are of the first byte.
+struct irtb_copy {
+    void *dst;
+    const void *src;
+    size_t width;                  // bytes per row
+    size_t height, depth;          // rows, slices
+    size_t dst_pitch, src_pitch;   // bytes from row to row (unused when height == depth == 1)
+    size_t dst_slice, src_slice;   // bytes from slice to slice (unused when depth == 1)
+    int dst_device, src_device;    // device that owns the memory, or -1 for host memory
+    enum cudaMemcpyKind kind;      // resolved: never cudaMemcpyDefault
+};
+
+// Fill a pitched box with `value`, elements of 1, 2 or 4 bytes; width is in elements.
+struct irtb_fill {
+    void *dst;
+    uint32_t value;
+    unsigned element_size;
+    size_t width, height, depth;
+    size_t pitch, slice;           // bytes
+};
+
+// One kernel launch. The argument array is read before the operation returns (as cudaLaunchKernel).
+struct irtb_launch {
+    struct irtb_function *function;
+    uint32_t grid[3], block[3];    // already checked against the device limits, none zero
+    uint32_t cluster[3];           // 1,1,1 without clusters
+    uint32_t dynamic_shared;       // bytes
+    bool cooperative;
+    void *const *arguments;        // one pointer per kernel parameter
+};
+
+// Where the code of a module comes from. The shim has already chosen among the images of a fat
+// binary; `units` holds one PTX text per translation unit (several only for -rdc modules, to be
+// linked). Texts are NUL-terminated, `size` excludes the NUL; they stay valid until module_unload.
+struct irtb_code_unit {
+    const char *text;
+    size_t size;
+    const char *name;              // for messages: "module #3, unit 1 (sm_80)"
+};
+
+struct irtb_function_info {
+    struct cudaFuncAttributes attributes; // as cudaFuncGetAttributes reports them
+    unsigned parameter_count;
+    uint32_t required_block[3];    // .reqntid, zeros without
+    uint32_t max_block[3];         // .maxntid, zeros without
+    uint32_t required_cluster[3];  // .reqnctapercluster, zeros without
+};
+
+struct irtb_parameter {
+    size_t offset, size, align;    // bytes, in the packed parameter block
+};
+
+struct irtb_backend {
+    uint32_t abi_version;          // IRTB_ABI_VERSION
+    uint32_t struct_size;          // sizeof(struct irtb_backend) the module was built with
+    const char *name;              // "cpu", "nvidia", …
+
+    // Called once, before any other operation, by the thread of the first API call. On failure
+    // writes one line of reason to `ret_why` and returns the error that the API shall answer.
+    cudaError_t (*init)(const struct irtb_host *host, char *ret_why, size_t why_size);
+    // Process exit: stop workers without waiting for queued work. No operation follows. May be NULL.
+    void (*at_exit)(void);
+
+    // Whole-API override: address of the function `name` of that CUDA major (11, 12, 13), or NULL.
+    void *(*api_override)(int major, const char *name);
+
+    // ---- devices (0 ≤ device < count; the count never changes) ----
+    cudaError_t (*device_count)(int *ret_count);
+    cudaError_t (*device_info)(int device, struct irtb_device_info *ret_info);
+    cudaError_t (*device_synchronize)(int device);   // waits for all queued work; returns its fault
+    // Frees what remains on the device after the shim has released its own objects.
+    cudaError_t (*device_reset)(int device);
+    cudaError_t (*device_get_limit)(int device, enum cudaLimit limit, size_t *ret_value);
+    cudaError_t (*device_set_limit)(int device, enum cudaLimit limit, size_t value);
+    cudaError_t (*device_memory_info)(int device, size_t *ret_free, size_t *ret_total);
+    cudaError_t (*device_can_access_peer)(int device, int peer, int *ret_can);
+    cudaError_t (*device_enable_peer)(int device, int peer);
+    cudaError_t (*device_disable_peer)(int device, int peer);
+
+    // ---- memory ----
+    // size > 0; alignment at least 512 for device memory; cudaErrorMemoryAllocation when the
+    // device's budget or the machine's memory is exhausted. Contents are undefined.
+    cudaError_t (*memory_alloc)(int device, enum irtb_memory_kind kind, size_t size,
+                                unsigned flags, void **ret_ptr);
+    cudaError_t (*memory_free)(int device, enum irtb_memory_kind kind, void *ptr);
+    // Page-lock [ptr, ptr+size) and make it accessible to kernels; ret_device_ptr may equal ptr.
+    cudaError_t (*host_register)(int device, void *ptr, size_t size, unsigned flags,
+                                 void **ret_device_ptr);
+    cudaError_t (*host_unregister)(int device, void *ptr);
+
+    // ---- streams: FIFO; independent streams may overlap; no legacy-stream rule (the shim's) ----
+    cudaError_t (*stream_create)(int device, int priority, struct irtb_stream **ret_stream);
+    // Queued work still completes; does not wait. The handle is dead for the caller.
+    void (*stream_destroy)(struct irtb_stream *stream);
+    cudaError_t (*stream_query)(struct irtb_stream *stream);        // success or cudaErrorNotReady
+    cudaError_t (*stream_synchronize)(struct irtb_stream *stream);  // the caller helps to run work
+
+    // ---- events ----
+    cudaError_t (*event_create)(int device, bool timing, bool blocking, struct irtb_event **ret);
+    void (*event_destroy)(struct irtb_event *event);   // may still be pending or waited for
+    cudaError_t (*event_record)(struct irtb_event *event, struct irtb_stream *stream);
+    cudaError_t (*event_query)(struct irtb_event *event);  // success if never recorded
+    cudaError_t (*event_synchronize)(struct irtb_event *event);
+    // Milliseconds from the completion of `start` to that of `end`; both complete and timed.
+    cudaError_t (*event_elapsed)(struct irtb_event *start, struct irtb_event *end, double *ret_ms);
+    // Later work of `stream` waits for the record that `event` holds *now* (none: no wait).
+    cudaError_t (*stream_wait_event)(struct irtb_stream *stream, struct irtb_event *event);
+
+    // ---- work: enqueue and return ----
+    cudaError_t (*copy)(struct irtb_stream *stream, const struct irtb_copy *copy);
+    cudaError_t (*fill)(struct irtb_stream *stream, const struct irtb_fill *fill);
+    // `function(argument)` runs on a backend thread in stream order; it may not call CUDA (the shim
+    // tells the application so), but calls of other threads go on meanwhile. If the device is lost
+    // the function is still called when `always` is set (cudaStreamAddCallback).
+    cudaError_t (*host_func)(struct irtb_stream *stream, void (*function)(void *), void *argument,
+                             bool always);
+    cudaError_t (*launch)(struct irtb_stream *stream, const struct irtb_launch *launch);
+
+    // ---- modules: per device ----
+    // Parses and links the units and allocates and initialises the module's variables on the
+    // device. cudaErrorInvalidPtx (218) with the first message logged when a unit does not parse.
+    cudaError_t (*module_load)(int device, const struct irtb_code_unit *units, size_t count,
+                               struct irtb_module **ret_module);
+    void (*module_unload)(struct irtb_module *module); // no work uses it any more
+    // cudaErrorInvalidDeviceFunction (98) / cudaErrorSymbolNotFound (500) when there is none.
+    cudaError_t (*module_function)(struct irtb_module *module, const char *name,
+                                   struct irtb_function **ret_function);
+    // Managed variables: `ret_managed` true; the shim shares one allocation between devices by
+    // calling module_bind_variable on every further device's module.
+    cudaError_t (*module_variable)(struct irtb_module *module, const char *name, void **ret_ptr,
+                                   size_t *ret_size, bool *ret_managed);
+    cudaError_t (*module_bind_variable)(struct irtb_module *module, const char *name, void *ptr);
+
+    // ---- functions ----
+    cudaError_t (*function_info)(struct irtb_function *function, struct irtb_function_info *ret);
+    // Parameter `index` of the kernel; cudaErrorInvalidValue past the last one.
+    cudaError_t (*function_parameter)(struct irtb_function *function, unsigned index,
+                                      struct irtb_parameter *ret_parameter);
+    cudaError_t (*function_set_attribute)(struct irtb_function *function,
+                                          enum cudaFuncAttribute attribute, int value);
+    // Blocks of that size and dynamic shared memory that fit one multiprocessor at once.
+    cudaError_t (*function_occupancy)(struct irtb_function *function, int block_size,
+                                      size_t dynamic_shared, int *ret_blocks);
+    // Compile now, so that errors appear here (cudaErrorUnsupportedPtxVersion 222, 218, 209 …)
+    // instead of at the first launch. May be NULL.
+    cudaError_t (*function_compile)(struct irtb_function *function);
+};
+
+// The one symbol a backend module exports.
+const struct irtb_backend *irtb_backend_entry(void);
