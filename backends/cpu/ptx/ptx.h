@@ -31,6 +31,9 @@ enum ptx_type {
     PTX_S4, PTX_U4,
     PTX_S16X2, PTX_U16X2, PTX_U8X4, PTX_S8X4,
     PTX_TEXREF, PTX_SAMPLERREF, PTX_SURFREF,
+    PTX_S2, PTX_U2,
+    PTX_E4M3X4, PTX_E5M2X4, PTX_E2M1X4, PTX_E2M3X4, PTX_E3M2X4,
+    PTX_E2M1, PTX_E2M3, PTX_E3M2, PTX_UE8M0, PTX_UE4M3,
 };
 
 // Bytes of one value of the type; 0 for predicates, opaque and sub-byte types.
