@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The devices as the application numbers them: the backend's devices filtered and ordered by
+// CUDA_VISIBLE_DEVICES, with the state that CUDA keeps per device and the current device of each
+// thread. Created once, right after the backend was chosen; never freed.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "backends/backend.h"
+#include "shim/util/lock.h"
+
+struct irt_device {
+    int ordinal;                  // the application's number
+    int id;                       // the backend's number: what the operations take
+    _Atomic int lost;             // cudaError_t that every call answers, or 0
+    _Atomic unsigned generation;  // grows with each cudaDeviceReset
+    struct irt_mutex lock;        // guards what follows
+    struct irtb_device_info info; // constant
+    unsigned flags;               // cudaDeviceSchedule…, cudaDeviceMapHost, cudaDeviceLmemResizeToMax
+    enum cudaFuncCache cache_config;
+    enum cudaSharedMemConfig shared_config;
+    unsigned long long peers;     // bit per ordinal: peer access enabled from this device
+};
+
+// Asks the backend for its devices and applies CUDA_VISIBLE_DEVICES. Called once, by the choice of
+// the backend. cudaErrorNoDevice when none is left.
+cudaError_t irt_device_setup(const struct irtb_backend *backend);
+
+int irt_device_count(void);
+
+// The device with that number, or NULL (the caller answers cudaErrorInvalidDevice).
+struct irt_device *irt_device_at(int ordinal);
+
+// The device of the backend's number, or NULL when it is not visible.
+struct irt_device *irt_device_of_backend(int id);
+
+// The calling thread's current device; device 0 in a thread that never chose one. Not NULL behind
+// irt_api_enter.
+struct irt_device *irt_device_current(void);
+
+// Makes it current for the calling thread.
+void irt_device_make_current(struct irt_device *device);
+
+// The fault that made the device unusable, or cudaSuccess. One relaxed load. Functions that waited
+// for work of the device return this, so that a fault surfaces where CUDA surfaces it.
+cudaError_t irt_device_error(const struct irt_device *device);
+
+// Waits for all work of the device, all streams; returns its fault. Blocks; hold no lock.
+cudaError_t irt_device_drain(struct irt_device *device);
+
+// irtb_host.device_lost.
+void irt_device_lost(int id, cudaError_t error);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The map of all memory that CUDA knows about: device, page-locked host, registered host, managed
+// memory and module variables, found by any address inside. Everything that must know what an
+// address is (free, pointer attributes, default copy kinds, range checks) asks here. The functions
+// that allocate are in memory.c, hostmem.c and pool.c; the copies in copy.c.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/backend.h"
+#include "shim/core/device.h"
+
+enum irt_memory_type {
+    IRT_MEMORY_DEVICE,     // cudaMalloc…
+    IRT_MEMORY_POOL,       // cudaMallocAsync
+    IRT_MEMORY_HOST,       // cudaHostAlloc, cudaMallocHost
+    IRT_MEMORY_REGISTERED, // cudaHostRegister
+    IRT_MEMORY_MANAGED,    // cudaMallocManaged
+    IRT_MEMORY_VARIABLE,   // __device__ or __constant__ variable of a loaded module
+    IRT_MEMORY_MANAGED_VARIABLE,
+};
+
+// One allocation; copied out of the map, so that it may be used without a lock.
+struct irt_memory {
+    void *start;               // first byte, as the host (or, for device memory, the device) sees it
+    size_t size;               // bytes, > 0
+    enum irt_memory_type type;
+    struct irt_device *device; // owner; for host memory the device that was current
+    unsigned flags;            // as given to cudaHostAlloc, cudaHostRegister, cudaMallocManaged
+    void *device_start;        // what kernels use for `start`
+    uint64_t id;               // unique for the life of the process
+};
+
+// Adds an allocation. cudaErrorMemoryAllocation, or cudaErrorInvalidValue if it overlaps another
+// one. `memory->id` is ignored; a new one is given. Any thread.
+cudaError_t irt_memory_add(const struct irt_memory *memory);
+
+// Takes the allocation that starts at `start` out of the map (the memory itself is untouched).
+// False when there is none. `ret_memory` may be NULL.
+bool irt_memory_remove(const void *start, struct irt_memory *ret_memory);
+
+// The allocation that holds the byte at `address`. False when none does. Any thread.
+bool irt_memory_find(const void *address, struct irt_memory *ret_memory);
+
+// Any allocation that overlaps [start, start+size). False when none does.
+bool irt_memory_overlap(const void *start, size_t size, struct irt_memory *ret_memory);
+
+// True for types that device code and the "device" side of a copy may use.
+bool irt_memory_on_device(const struct irt_memory *memory);
+
+// Frees everything that belongs to the device (for cudaDeviceReset, after all work has ended).
+void irt_memory_reset_device(struct irt_device *device);
