@@ -81,13 +81,19 @@ enum ptx_operand_kind {
     PTX_OPERAND_SYMBOL_OFFSET, // sym+imm as a value (mov.u64 %rd, var+8)
 };
 
+enum { PTX_COMPONENT_ALL = 255 };
+
 struct ptx_operand {
     enum ptx_operand_kind kind;
     bool negated;                 // !p as a source operand
     bool is_unsigned;
-    uint8_t component;
+    bool minus;                   // -a of vmad
+    uint8_t component;            // SREG: PTX_COMPONENT_ALL = the whole vector (%tid)
     uint16_t count;               // of elements
     uint16_t sreg;                // enum ptx_sreg
+    char lane_kind;               // video selector or mask: 'b' bytes, 'h' halves, 0 = none written
+    uint8_t lane_count;           // digits written: a.h1 = 1, a.b7610 = 4
+    uint16_t lanes;               // 4 bits each, the last digit written lowest: .h32 = 0x32
     uint64_t integer;
     struct ptx_symbol *symbol;    // resolved in scope; never NULL for SYMBOL
     struct ptx_operand *elements;
@@ -108,7 +114,8 @@ enum ptx_type ptx_sreg_type(enum ptx_sreg sreg);
 // ---------------------------------------------------------------- symbols
 
 enum ptx_symbol_kind {
-    PTX_SYMBOL_REGISTER,  // .reg
+    PTX_SYMBOL_REGISTER,  // .reg; also a formal .reg parameter of a function (its ptx_variable has
+                          // space REG), for which `variable` is set
     PTX_SYMBOL_VARIABLE,  // .global .const .shared .local, and .param inside a body
     PTX_SYMBOL_PARAMETER, // formal parameter of an entry or function (input or return)
     PTX_SYMBOL_FUNCTION,
@@ -128,7 +135,7 @@ struct ptx_symbol {
     enum ptx_space space;
     uint8_t vector;               // 1, 2 or 4 (.v2 .v4 registers and variables); 1 normally
     union {
-        struct ptx_variable *variable;   // VARIABLE, PARAMETER
+        struct ptx_variable *variable;   // VARIABLE, PARAMETER; REGISTER: NULL or its parameter
         struct ptx_function *function;   // FUNCTION
         struct ptx_prototype *prototype; // PROTOTYPE
         struct ptx_statement *label;     // LABEL: its statement (NULL while undefined)
@@ -157,7 +164,8 @@ struct ptx_variable {
     bool managed;                 // .attribute(.managed)
     bool is_pointer;              // parameter with .ptr
     struct ptx_init *init;        // elements that are not zero
-    size_t init_count;
+    size_t init_count;            // adjacent constants may be merged up to 8 bytes
+    const char *opaque_init;      // text of a .texref/.samplerref initialiser { … }, or NULL
     uint32_t line;
     struct ptx_variable *next;
 };
@@ -174,9 +182,11 @@ struct ptx_instruction {
     struct ptx_symbol *guard;     // predicate register of @p / @!p, or NULL
     enum ptx_space space;         // first state space written (.global, .shared …)
     enum ptx_space space2;        // second (cvta.to.X: PTX_MOD_to; cp.async.shared.global)
-    enum ptx_type types[PTX_MAX_TYPES];            // in the order written
-    enum ptx_modifier modifiers[PTX_MAX_MODIFIERS]; // in the order written, without types/spaces
-    struct ptx_operand operands[PTX_MAX_OPERANDS]; // destination first, as written
+    const enum ptx_type *types;         // in the order written; [PTX_MAX_TYPES], NONE after the end
+    const enum ptx_modifier *modifiers; // in the order written, without types and spaces;
+                                        // [PTX_MAX_MODIFIERS], INVALID after the end
+    struct ptx_operand *operands;       // destination first, as written; optional operands that
+                                        // the form allows but are missing follow as NONE
     // call: operands = return list (LIST or NONE), callee SYMBOL (function or register),
     // argument list (LIST or NONE), prototype/targets SYMBOL or NONE.
 };
@@ -204,7 +214,7 @@ enum ptx_statement_kind {
 struct ptx_statement {
     enum ptx_statement_kind kind;
     uint32_t line, column;          // in the PTX text, from 1
-    uint32_t source_file, source_line; // last .loc, 0 without (index into module->files)
+    uint32_t source_file, source_line; // last .loc: number of its .file (ptx_file.index); 0 without
     union {
         struct ptx_instruction *instruction;
         struct ptx_symbol *label;
@@ -225,7 +235,8 @@ struct ptx_function {
     uint32_t register_count, label_count;
     uint32_t maxntid[3], reqntid[3], reqnctapercluster[3], maxclusterrank; // 0 when absent
     uint32_t maxnreg, minnctapersm;
-    bool explicit_cluster;
+    bool explicit_cluster, blocks_are_clusters;
+    struct ptx_function *alias;     // .alias: the function that this name stands for, or NULL
     uint32_t line;
     struct ptx_function *next;
 };
