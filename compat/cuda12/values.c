@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA 12's answers that depend on its release: the version and the names and texts of the errors
+// that it knows. Called by the generated wrappers only.
+#include "error_text.h"
+#include "irt_compat12.h"
+
+cudaError_t irt_compat12_cudaRuntimeGetVersion(int *runtimeVersion)
+{
+    if (!runtimeVersion) {
+        return cudaErrorInvalidValue;
+    }
+    *runtimeVersion = IRT_COMPAT12_VERSION;
+    return cudaSuccess;
+}
+
+const char *irt_compat12_cudaGetErrorName(cudaError_t error)
+{
+    return irt_error_name((int)error, IRT_COMPAT12_VERSION);
+}
+
+const char *irt_compat12_cudaGetErrorString(cudaError_t error)
+{
+    return irt_error_text((int)error, IRT_COMPAT12_VERSION);
+}
