@@ -106,7 +106,7 @@ setup_cuda() {
 setup_configure() {
     local dir=$1
     shift
-    set -- --prefix "$root/dist" --libdir lib -Dcuda_include="$cuda_include" -Dnvcc="$nvcc" "$@"
+    set -- --prefix "$root/dist" --libdir lib -Dtoolkit_include="$cuda_include" -Dnvcc="$nvcc" "$@"
     if [ -f "$dir/build.ninja" ]; then
         meson setup --reconfigure "$dir" "$root" "$@" >>"$setup_log" 2>&1 && return 0
         rm -rf "$dir"
