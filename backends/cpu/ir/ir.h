@@ -21,12 +21,12 @@
 
 enum ir_type {
     IR_VOID,
-    IR_I1, IR_I8, IR_I16, IR_I32, IR_I64, IR_I128, // storage types; I8 only in memory operations
+    IR_I1, IR_I8, IR_I16, IR_I32, IR_I64, IR_I128, // storage types
     // How an operation reads its operands; signedness is in the operation or IR_FLAG_SIGNED.
     IR_F16, IR_BF16, IR_F32, IR_F64,
-    IR_F16X2, IR_BF16X2, IR_F32X2,                 // packed in I32, I32, I64
-    IR_TF32, IR_E4M3, IR_E5M2, IR_E2M1, IR_E2M3, IR_E3M2, IR_UE8M0, // cvt operands (x2 when packed)
-    IR_I16X2,                                      // packed integers (I32)
+    IR_F16X2, IR_BF16X2,                           // packed in I32; only in atom
+    IR_TF32,                                       // in I32; only as type of cvt
+    IR_E4M3, IR_E5M2, IR_E2M1, IR_E2M3, IR_E3M2, IR_UE8M0, // in I8 (low bits); only in cvt
     IR_TYPE_COUNT
 };
 enum ir_type ir_storage(enum ir_type type); // IR_F32 -> IR_I32, …
@@ -41,8 +41,14 @@ enum ir_compare {
     IR_EQU, IR_NEU, IR_LTU, IR_LEU, IR_GTU, IR_GEU, IR_NUM, IR_NAN,
 };
 
-enum ir_space { IR_GENERIC, IR_GLOBAL, IR_CONST, IR_SHARED, IR_LOCAL, IR_PARAM_ENTRY,
-                IR_SLOT /* address is a slot of this function: .local/.param variables */ };
+// Address spaces. GENERIC, GLOBAL, CONST and LOCAL addresses are host addresses; SHARED addresses
+// are byte offsets in the block's window. The others are blocks without an address operand unless
+// src[0] is there (then it is a byte offset into the block, I64):
+enum ir_space { IR_GENERIC, IR_GLOBAL, IR_CONST, IR_SHARED, IR_LOCAL,
+                IR_PARAM_ENTRY, // parameter block of the entry
+                IR_ARGUMENT,    // argument block that the caller passed (called functions)
+                IR_RETURN,      // return block that the caller passed (called functions)
+                IR_SLOT };      // slot `index` of this function
 
 enum ir_order { IR_WEAK, IR_VOLATILE, IR_RELAXED, IR_ACQUIRE, IR_RELEASE, IR_ACQ_REL, IR_SEQ_CST };
 enum ir_scope { IR_SCOPE_CTA, IR_SCOPE_CLUSTER, IR_SCOPE_GPU, IR_SCOPE_SYS };
@@ -54,7 +60,7 @@ enum ir_flag {
     IR_FLAG_SIGNED = 1 << 0,   // integers are signed
     IR_FLAG_SRC_SIGNED = 1 << 1, // cvt: source integer is signed (SIGNED: destination)
     IR_FLAG_FTZ = 1 << 2,
-    IR_FLAG_SAT = 1 << 3,      // .sat; .satfinite for cvt to fp8/f16…
+    IR_FLAG_SAT = 1 << 3,      // .sat
     IR_FLAG_APPROX = 1 << 4,   // .approx
     IR_FLAG_FULL = 1 << 5,     // div.full
     IR_FLAG_NAN = 1 << 6,      // .NaN of min/max
@@ -92,14 +98,30 @@ enum ir_op {
 };
 const char *ir_op_name(enum ir_op op);
 unsigned ir_op_properties(enum ir_op op);
+// The storage type that the operation has at a destination or source (IR_VOID: any).
+struct ir_inst;
+enum ir_type ir_op_source_type(const struct ir_inst *inst, unsigned source);
+enum ir_type ir_op_destination_type(const struct ir_inst *inst, unsigned destination);
 
+// Operands are strictly typed: the storage type of a VALUE is exactly ir_storage of the type that
+// the operation reads at that place (ir_op_source_type); a CONSTANT is a pattern of that width.
 struct ir_operand {
     enum { IR_NONE, IR_VALUE, IR_CONSTANT, IR_UNDEF } kind;
     uint32_t value;      // VALUE: index into function->values
     uint64_t bits;       // CONSTANT: low 64 bits (zero-extended pattern of the storage type)
 };
 
-enum { IR_MAX_DST = 8, IR_MAX_SRC = 12 };
+enum { IR_MAX_DST = 16, IR_MAX_SRC = 20 };
+
+// Operands of call and call_indirect. Blocks are packed as ir_function->params / ->returns say.
+struct ir_call {
+    uint32_t argument_slot, return_slot; // slots of the caller that hold the packed blocks;
+                                         // UINT32_MAX when there is none
+    uint32_t argument_size, return_size;
+    uint32_t *targets;         // call_indirect: what it may reach, positions in unit->functions;
+    uint32_t target_count;     // any other address is a trap
+    bool suspends;             // a target may suspend: see call_prepare in ir_ops.def
+};
 
 struct ir_inst {
     enum ir_op op;
@@ -111,14 +133,13 @@ struct ir_inst {
     enum ir_space space;
     enum ir_order order;
     enum ir_scope scope;
-    uint8_t sub;             // ir_atomic, exec_shfl_op, exec_vote_op, exec_redux_op, sreg component,
-                             // boolean op of setp (0 none, 1 and, 2 or, 3 xor), video selector …
-    uint8_t vector;          // elements of a memory operation (1, 2, 4, 8)
+    uint8_t sub;             // as ir_ops.def says: ir_atomic, exec_shfl_op, sreg component …
+    uint8_t vector;          // elements of a memory operation (1, 2, 4, 8, 16)
     uint8_t dst_count, src_count;
-    uint32_t dst[IR_MAX_DST];
-    struct ir_operand src[IR_MAX_SRC];
+    uint32_t *dst;           // values
+    struct ir_operand *src;
     int64_t offset;          // memory: byte offset added to the address
-    uint32_t index;          // symbol, function, slot, sreg number, helper … as the op says
+    uint32_t index;          // symbol, function, slot, sreg number … as the op says
     uint32_t site;           // suspension: unique number within the unit
     uint32_t line;           // PTX line, for messages
     uint32_t unit;           // which PTX unit `line` belongs to
@@ -126,14 +147,15 @@ struct ir_inst {
     struct ir_block **targets;     // brx: table (index = src[0])
     uint32_t target_count;
     struct ir_operand *phi;        // phi: one per predecessor, in order of block->preds
-    struct ir_operand *arguments;  // call: none; arguments go through slots (index list below)
+    struct ir_call *call;          // call, call_indirect
+    const char *text;              // trap: reason, or NULL
     struct ir_inst *prev, *next;
 };
 
 struct ir_value {
     enum ir_type type;       // storage type
     struct ir_inst *def;     // after ssa
-    const char *name;        // PTX register it came from, or NULL
+    const char *name;        // PTX register it came from, or NULL; not unique
 };
 
 struct ir_block {
@@ -143,7 +165,8 @@ struct ir_block {
     uint32_t pred_count, succ_count;
     uint32_t resume;         // resume state number when a thread re-enters here; 0 otherwise
     bool spin;               // head of a loop that can spin (its back-edges yield)
-    uint64_t *live_in, *live_out; // bit sets over values, valid after pass `liveness`
+    uint32_t *live_in;       // values live at the head, unordered; valid after pass `liveness`
+    uint32_t live_in_count;
     struct ir_block *next;
 };
 
@@ -156,7 +179,7 @@ struct ir_slot {
 };
 
 struct ir_param {
-    uint32_t offset, size, align; // in the packed argument block
+    uint32_t offset, size, align; // in the packed block
 };
 
 struct ir_function {
@@ -169,16 +192,18 @@ struct ir_function {
     uint32_t value_count, value_capacity;
     struct ir_slot *slots;
     uint32_t slot_count;
-    uint64_t slots_size;          // bytes of all slots, laid out (align 16)
+    uint64_t slots_size;          // bytes of all slots, laid out (multiple of 16)
     struct ir_param *params;      // formal parameters, packed in order at natural alignment
     uint32_t param_count;
     uint32_t params_size;
-    uint32_t return_size;         // bytes of the packed return block
-    uint32_t *param_slots;        // func: slot that holds each formal (filled from the argument block)
-    uint32_t *return_slots;
+    struct ir_param *returns;     // the same for the return block
     uint32_t return_count;
+    uint32_t return_size;
     uint32_t resume_count;        // resume states are 1..resume_count
-    uint32_t frame_size;          // bytes of saved registers (multiple of 16)
+    uint32_t frame_size;          // bytes of the frame (multiple of 16). Called functions: the state
+                                  // word (u32) is at offset 0, saved registers start at 16; the
+                                  // callee's frame starts at the caller's frame + frame_size
+    const char *unbuildable;      // reached only by pointer and not compilable: the body is a trap
     bool ssa;
 };
 
@@ -222,10 +247,11 @@ struct ir_unit {
     uint32_t static_shared;          // bytes of static shared variables
     uint32_t dynamic_shared_offset;  // where extern .shared arrays start (aligned)
     uint32_t dynamic_shared_align;
-    uint64_t local_size;             // bytes of local memory per thread without recursion
-    uint32_t *address_functions;     // program indices of functions whose address is taken
-    uint32_t address_function_count;
-    bool uses_dynamic_shared, uses_printf, uses_malloc, recursive;
+    // Sums along the deepest chain of calls, every function counted once (so not enough when
+    // `recursive`): slots of functions that suspend, and frames.
+    uint64_t local_size;
+    uint32_t frame_size;
+    bool uses_dynamic_shared, uses_printf, uses_malloc, recursive, can_spin, uses_indirect;
     struct ptx_arena *arena;
 };
 
