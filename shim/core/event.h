@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events: counted objects behind handles on top of the backend's events, with what the backend does
+// not know: the flags, the device and whether the event was ever recorded.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "shim/core/device.h"
+
+struct irt_event {
+    void *handle;
+    struct irt_device *device;
+    struct irtb_event *backend;
+    unsigned flags;          // as given to cudaEventCreateWithFlags
+    _Atomic bool recorded;
+};
+
+// The event of a handle with one more reference; cudaErrorInvalidResourceHandle when it is none.
+cudaError_t irt_event_get(cudaEvent_t handle, struct irt_event **ret_event);
+void irt_event_put(struct irt_event *event);
+
+// cudaDeviceReset: makes every event of the device invalid.
+void irt_event_reset_device(struct irt_device *device);

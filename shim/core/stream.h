@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams as the application sees them: created ones, the legacy default stream of each device and
+// the per-thread default streams, all counted objects behind handles. Whoever enqueues work goes
+// through irt_stream_enter and irt_stream_leave, which keep CUDA's rules of implicit
+// synchronisation (order.h) and are the only ones to touch the order lock.
+//
+//     struct irt_stream *stream;
+//     cudaError_t e = irt_stream_enter(handle, &stream);
+//     if (e) {
+//         return e;
+//     }
+//     e = irt_backend()->copy(stream->backend, &copy);
+//     return irt_stream_leave(stream, e);        // or irt_stream_leave_wait: a synchronous call
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/core/device.h"
+
+enum irt_stream_kind {
+    IRT_STREAM_CREATED,    // cudaStreamCreate…
+    IRT_STREAM_LEGACY,     // one per device
+    IRT_STREAM_PER_THREAD, // one per thread and device
+};
+
+struct irt_stream {
+    // Constant after creation.
+    void *handle;                // in the table of streams, also for the default streams
+    struct irt_device *device;
+    struct irtb_stream *backend;
+    enum irt_stream_kind kind;
+    unsigned flags;              // cudaStreamNonBlocking or 0
+    int priority;                // clamped
+    unsigned long long id;       // unique for the life of the process
+    bool ordered;                // takes part in the order with the legacy stream: all but the
+                                 // non-blocking ones
+    // Guarded by the device's order lock (order.c).
+    struct irt_stream *order_next, *order_previous;
+    struct irtb_event *marker;   // created when first needed
+    uint64_t seen;               // the last operation of the legacy stream this one is ordered after
+    bool dirty;                  // work that the legacy stream has not been ordered after
+};
+
+// The stream of a handle with one more reference. cudaStreamLegacy and 0 mean the legacy stream,
+// cudaStreamPerThread that of the calling thread, both of the current device, created when first
+// asked for. cudaErrorInvalidResourceHandle for anything that is no live stream. Any thread, no
+// ranked lock above IRT_RANK_DEVICE held.
+cudaError_t irt_stream_get(cudaStream_t handle, struct irt_stream **ret_stream);
+
+// Drops the reference of irt_stream_get. The last one destroys the stream (its queued work still
+// completes).
+void irt_stream_put(struct irt_stream *stream);
+
+// irt_stream_get, then the implicit waits that an operation enqueued now needs. Until
+// irt_stream_leave the calling thread may only enqueue operations of the backend on this stream: no
+// waiting, no callback, no other stream's enter. On error nothing is held.
+cudaError_t irt_stream_enter(cudaStream_t handle, struct irt_stream **ret_stream);
+
+// The same for a stream that the caller holds already; irt_stream_end keeps that reference.
+cudaError_t irt_stream_begin(struct irt_stream *stream);
+void irt_stream_end(struct irt_stream *stream);
+
+// Ends irt_stream_enter and drops the reference. Returns `error`, the result of the enqueueing.
+cudaError_t irt_stream_leave(struct irt_stream *stream, cudaError_t error);
+
+// The same, and waits for the stream's work when `error` is success; returns the device's fault.
+cudaError_t irt_stream_leave_wait(struct irt_stream *stream, cudaError_t error);
+
+// Waits for all work of the stream; for the legacy stream also for that of every stream ordered
+// with it. Returns the device's fault. Blocks; no lock held.
+cudaError_t irt_stream_wait(struct irt_stream *stream);
+
+// cudaSuccess, cudaErrorNotReady or the device's fault; of the same work as irt_stream_wait.
+cudaError_t irt_stream_poll(struct irt_stream *stream);
+
+// True while the calling thread runs a host function or callback of a stream: irt_api_enter then
+// answers cudaErrorNotPermitted (800).
+bool irt_stream_in_host_function(void);
+
+// cudaDeviceReset: makes every stream of the device invalid, the default streams too (they come
+// back at their next use). All work has ended.
+void irt_stream_reset_device(struct irt_device *device);
