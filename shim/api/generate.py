@@ -509,28 +509,34 @@ def layout_test(table, args):
 
 # ---- coverage ----
 
+# What a backend does with a function that shim/core serves. `emulated`: CUDA's semantics come from
+# shim/core, on top of the backend's operations. `native`: the vendor's own function is called.
+BACKENDS = {'cpu': 'emulated'}
+
+
 def coverage(table, args):
-    """Markdown: what each backend does with each function. `emulated` = done in shim/core on top of
-    the backend's operations, `native` = the vendor's own function is called, 801 = not there."""
+    """Markdown: what works, per group and backend; with --full also per function."""
     out = []
     served = {n: any(r.route != 'stub' for r in rows) for n, rows in table.by_name.items()}
-    out.append('| group | functions | cpu | nvidia, ascend, metax | answers 801 on cpu |')
-    out.append('|---|---|---|---|---|')
+    out.append(f'| group | functions | {" | ".join(BACKENDS)} | answer 801 |')
+    out.append('|---|---|' + '---|' * len(BACKENDS) + '---|')
     total = done = 0
     for group in table.groups:
         names = sorted({r.name for r in table.rows if r.group is group})
         missing = [n for n in names if not served[n]]
-        total, done = total + len(names), done + len(names) - len(missing)
-        shown = 'none' if not missing else 'all' if len(missing) == len(names) \
-            else ', '.join(missing) if len(missing) <= 6 else f'{len(missing)} of them'
-        out.append(f'| {group[2]} | {len(names)} | {len(names) - len(missing)} emulated | 801 | {shown} |')
-    out.append(f'| **all** | **{total}** | **{done}** | | |')
+        works = len(names) - len(missing)
+        total, done = total + len(names), done + works
+        shown = 'none' if not missing else 'all' if not works \
+            else ', '.join(missing) if len(missing) <= 6 else f'{len(missing)}'
+        cells = ' | '.join(f'{works} {how}' if works else '0' for how in BACKENDS.values())
+        out.append(f'| {group[2]} | {len(names)} | {cells} | {shown} |')
+    out.append(f'| **all** | **{total}** | ' + f'**{done}** | ' * len(BACKENDS) + f'**{total - done}** |')
     if args.full:
-        out += ['', '| function | majors | cpu | nvidia, ascend, metax |', '|---|---|---|---|']
+        out += ['', f'| function | majors | {" | ".join(BACKENDS)} |', '|---|---|' + '---|' * len(BACKENDS)]
         for name in sorted(table.by_name):
             majors = sorted({m for r in table.by_name[name] for m in r.majors()})
-            state = 'emulated' if served[name] else '801'
-            out.append(f'| {name} | {", ".join(map(str, majors))} | {state} | 801 |')
+            cells = ' | '.join(how if served[name] else '801' for how in BACKENDS.values())
+            out.append(f'| {name} | {", ".join(map(str, majors))} | {cells} |')
     return out
 
 
