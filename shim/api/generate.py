@@ -324,6 +324,12 @@ def symbols(table, args):
     return [n for n, _, _ in table.exports(args.major)]
 
 
+def listing(table, args):
+    """What a test needs to know of every export: name, route, rules and result type."""
+    return ['\t'.join((n, r.route, ','.join(r.rules) or '-', r.ret))
+            for n, r, _ in table.exports(args.major)]
+
+
 def assertions(table, args):
     """Every row of release --release against the headers on the include path (tests), or with
     --core the core rows against the headers that the core is built with."""
@@ -581,6 +587,7 @@ MODES = {
     'entries': (entries_source, 'assembly: exported entries of one major'),
     'map': (version_script, 'linker version script of one major'),
     'symbols': (symbols, 'exported names of one major, one a line'),
+    'list': (listing, 'name, route, rules and result of the exports of one major'),
     'assertions': (assertions, 'C: signatures against headers (--release N or --core)'),
     'layout-test': (layout_test, 'C: struct layouts of one major against its headers'),
     'errors': (errors_source, 'C: error names and texts'),
