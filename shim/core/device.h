@@ -16,11 +16,10 @@ struct irt_device {
     int id;                       // the backend's number: what the operations take
     _Atomic int lost;             // cudaError_t that every call answers, or 0
     _Atomic unsigned generation;  // grows with each cudaDeviceReset
+    _Atomic unsigned flags;       // cudaDeviceSchedule…, MapHost, LmemResizeToMax, SyncMemops
     struct irt_mutex lock;        // guards what follows
     struct irtb_device_info info; // constant
-    unsigned flags;               // cudaDeviceSchedule…, cudaDeviceMapHost, cudaDeviceLmemResizeToMax
     enum cudaFuncCache cache_config;
-    enum cudaSharedMemConfig shared_config;
     unsigned long long peers;     // bit per ordinal: peer access enabled from this device
 };
 
@@ -46,6 +45,9 @@ void irt_device_make_current(struct irt_device *device);
 // The fault that made the device unusable, or cudaSuccess. One relaxed load. Functions that waited
 // for work of the device return this, so that a fault surfaces where CUDA surfaces it.
 cudaError_t irt_device_error(const struct irt_device *device);
+
+// cudaDeviceSyncMemops: blocking copies and fills always wait.
+bool irt_device_sync_memops(const struct irt_device *device);
 
 // Waits for all work of the device, all streams; returns its fault. Blocks; hold no lock.
 cudaError_t irt_device_drain(struct irt_device *device);

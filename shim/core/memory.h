@@ -51,5 +51,13 @@ bool irt_memory_overlap(const void *start, size_t size, struct irt_memory *ret_m
 // True for types that device code and the "device" side of a copy may use.
 bool irt_memory_on_device(const struct irt_memory *memory);
 
+// Gives the memory itself back to the backend, after irt_memory_remove. Nothing for variables, which
+// are their module's.
+cudaError_t irt_memory_release(const struct irt_memory *memory);
+
+// Waits for all work that may use the memory: its device's, or every device's for host and managed
+// memory. Returns the first fault. Blocks; hold no lock.
+cudaError_t irt_memory_drain(const struct irt_memory *memory);
+
 // Frees everything that belongs to the device (for cudaDeviceReset, after all work has ended).
 void irt_memory_reset_device(struct irt_device *device);

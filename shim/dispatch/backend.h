@@ -32,9 +32,9 @@ struct irt_info_backend {
     char reason[256];  // why it is not available, else empty
 };
 
-// Looks at backend `index` (0, 1, …): opens its module and asks for its devices, without making it
-// the chosen one for good unless it is. False past the last one. Exported by the core library under
-// a version node of its own; used by the `infinirt` command, not by applications.
+// Looks at backend `index` (0, 1, …): opens its module and asks for its devices; it does not become
+// the chosen one by that. False past the last one. Not from several threads at once. Exported by the
+// core library under a version node of its own; for the `infinirt` command, not for applications.
 __attribute__((visibility("default"))) bool irt_info_backend(size_t index,
                                                              struct irt_info_backend *ret_info);
 

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The map behind memory.h: one interval set for the whole process, because there is one address
+// space. Host memory that kernels see at another address is entered twice.
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/core/memory.h"
+#include "shim/dispatch/backend.h"
+#include "shim/util/interval.h"
+#include "shim/util/lock.h"
+#include "shim/util/log.h"
+
+struct record {
+    struct irt_interval interval; // first: an interval is its record
+    struct irt_memory memory;
+    struct record *alias; // the entry of the device addresses, or of the host addresses
+    bool primary;
+};
+
+static struct irt_mutex lock = IRT_MUTEX_INIT(IRT_RANK_MEMORY);
+static struct irt_interval_set map; // guarded by lock
+static uint64_t last_id;            // guarded by lock
+
+static struct record *record_at(const void *address)
+{
+    return (struct record *)irt_interval_find(&map, (uintptr_t)address);
+}
+
+static struct record *new_record(const struct irt_memory *memory, void *start)
+{
+    struct record *record = calloc(1, sizeof *record);
+    if (record) {
+        record->interval.start = (uintptr_t)start;
+        record->interval.size = memory->size;
+        record->memory = *memory;
+    }
+    return record;
+}
+
+cudaError_t irt_memory_add(const struct irt_memory *memory)
+{
+    bool twice = memory->device_start != memory->start;
+    struct record *record = new_record(memory, memory->start);
+    struct record *alias = twice ? new_record(memory, memory->device_start) : NULL;
+    if (!record || (twice && !alias)) {
+        free(record);
+        free(alias);
+        return cudaErrorMemoryAllocation;
+    }
+    record->primary = true;
+    irt_mutex_lock(&lock);
+    bool added = irt_interval_insert(&map, &record->interval);
+    if (added && twice && !irt_interval_insert(&map, &alias->interval)) {
+        irt_interval_remove(&map, &record->interval);
+        added = false;
+    }
+    if (added) {
+        record->memory.id = ++last_id;
+        record->alias = alias;
+        if (alias) {
+            alias->memory.id = last_id;
+            alias->alias = record;
+        }
+    }
+    irt_mutex_unlock(&lock);
+    if (!added) {
+        free(record);
+        free(alias);
+        return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+static void unlink_locked(struct record *record)
+{
+    irt_interval_remove(&map, &record->interval);
+    if (record->alias) {
+        irt_interval_remove(&map, &record->alias->interval);
+    }
+}
+
+static void free_record(struct record *record)
+{
+    free(record->alias);
+    free(record);
+}
+
+bool irt_memory_remove(const void *start, struct irt_memory *ret_memory)
+{
+    irt_mutex_lock(&lock);
+    struct record *record = record_at(start);
+    bool found = record && record->primary && record->memory.start == start;
+    if (found) {
+        unlink_locked(record);
+    }
+    irt_mutex_unlock(&lock);
+    if (found) {
+        if (ret_memory) {
+            *ret_memory = record->memory;
+        }
+        free_record(record);
+    }
+    return found;
+}
+
+bool irt_memory_find(const void *address, struct irt_memory *ret_memory)
+{
+    irt_mutex_lock(&lock);
+    const struct record *record = record_at(address);
+    if (record) {
+        *ret_memory = record->memory;
+    }
+    irt_mutex_unlock(&lock);
+    return record != NULL;
+}
+
+bool irt_memory_overlap(const void *start, size_t size, struct irt_memory *ret_memory)
+{
+    irt_mutex_lock(&lock);
+    const struct record *record =
+        (const struct record *)irt_interval_overlap(&map, (uintptr_t)start, size);
+    if (record) {
+        *ret_memory = record->memory;
+    }
+    irt_mutex_unlock(&lock);
+    return record != NULL;
+}
+
+bool irt_memory_on_device(const struct irt_memory *memory)
+{
+    switch (memory->type) {
+    case IRT_MEMORY_DEVICE:
+    case IRT_MEMORY_POOL:
+    case IRT_MEMORY_VARIABLE:
+        return true;
+    case IRT_MEMORY_HOST:
+    case IRT_MEMORY_REGISTERED:
+    case IRT_MEMORY_MANAGED:
+    case IRT_MEMORY_MANAGED_VARIABLE:
+        return false;
+    }
+    return false;
+}
+
+// Gives the memory itself back to the backend.
+cudaError_t irt_memory_release(const struct irt_memory *memory)
+{
+    const struct irtb_backend *backend = irt_backend();
+    switch (memory->type) {
+    case IRT_MEMORY_DEVICE:
+    case IRT_MEMORY_POOL:
+        return backend->memory_free(memory->device->id, IRTB_MEMORY_DEVICE, memory->start);
+    case IRT_MEMORY_HOST:
+        return backend->memory_free(memory->device->id, IRTB_MEMORY_HOST, memory->start);
+    case IRT_MEMORY_MANAGED:
+        return backend->memory_free(memory->device->id, IRTB_MEMORY_MANAGED, memory->start);
+    case IRT_MEMORY_REGISTERED:
+        return backend->host_unregister(memory->device->id, memory->start);
+    case IRT_MEMORY_VARIABLE:
+    case IRT_MEMORY_MANAGED_VARIABLE:
+        return cudaSuccess; // belongs to its module
+    }
+    return cudaSuccess;
+}
+
+// The first allocation of the device at or after `from` that is not a module's, taken out.
+static struct record *take_next(const struct irt_device *device, uintptr_t from)
+{
+    irt_mutex_lock(&lock);
+    struct record *record = (struct record *)irt_interval_from(&map, from);
+    while (record) {
+        bool variable = record->memory.type == IRT_MEMORY_VARIABLE ||
+                        record->memory.type == IRT_MEMORY_MANAGED_VARIABLE;
+        if (record->memory.device == device && record->primary && !variable) {
+            unlink_locked(record);
+            break;
+        }
+        record = (struct record *)irt_interval_from(&map, record->interval.start + 1);
+    }
+    irt_mutex_unlock(&lock);
+    return record;
+}
+
+void irt_memory_reset_device(struct irt_device *device)
+{
+    uintptr_t from = 0;
+    for (struct record *record; (record = take_next(device, from)) != NULL;) {
+        from = record->interval.start;
+        cudaError_t error = irt_memory_release(&record->memory);
+        if (error) {
+            IRT_LOG("memory", IRT_LOG_WARN, "device %d: freeing %zu bytes at reset: error %d",
+                    device->ordinal, record->memory.size, (int)error);
+        }
+        free_record(record);
+    }
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding, opening and choosing the backend, and filling the slots of the front ends with what it
+// and the core offer. The choice is made once; the thread that makes it holds no lock meanwhile,
+// because opening a module can run code that calls us again.
+#include "shim/dispatch/backend.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/core/device.h"
+#include "shim/dispatch/entry.h"
+#include "shim/util/env.h"
+#include "shim/util/lock.h"
+#include "shim/util/log.h"
+#include "shim/util/process.h"
+
+enum { REASON_SIZE = 256 };
+
+// A backend that could be had, in order of preference. cpu is last: it always has a device.
+struct candidate {
+    const char *name;
+    bool tried;
+    const struct irtb_backend *backend; // NULL when it cannot be had
+    cudaError_t error;                  // why, as the API answers
+    int devices;
+    char path[512];
+    char reason[REASON_SIZE];
+};
+
+static struct candidate candidates[] = {
+    {.name = "nvidia"}, {.name = "ascend"}, {.name = "metax"}, {.name = "cpu"}};
+enum { CANDIDATE_COUNT = sizeof candidates / sizeof *candidates };
+
+enum choice { CHOICE_OPEN, CHOICE_RUNNING, CHOICE_MADE, CHOICE_FAILED };
+
+// `choice` and `choosing_thread` change under `lock`; the rest is final before `choice` says so.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static _Atomic int choice = CHOICE_OPEN;
+static pthread_t choosing_thread;
+static const struct irtb_backend *chosen;
+static cudaError_t failure;
+
+static const struct irtb_host host = {
+    .log = irt_log, .env = irt_env, .device_lost = irt_device_lost};
+
+const struct irtb_backend *irt_backend(void)
+{
+    return chosen;
+}
+
+bool irt_backend_ready(void)
+{
+    return atomic_load_explicit(&choice, memory_order_acquire) == CHOICE_MADE;
+}
+
+// The folder of the modules: the documented variable, or backends/ beside the file that holds this
+// function, links resolved.
+static bool module_folder(char *ret_path, size_t size)
+{
+    const char *set = irt_env("INFINIRT_BACKEND_PATH");
+    if (set && set[0] != '\0') {
+        return (size_t)snprintf(ret_path, size, "%s", set) < size;
+    }
+    Dl_info info;
+    char real[PATH_MAX];
+    if (!dladdr(&candidates, &info) || !info.dli_fname || !realpath(info.dli_fname, real)) {
+        return false;
+    }
+    char *slash = strrchr(real, '/');
+    if (!slash) {
+        return false;
+    }
+    *slash = '\0';
+    return (size_t)snprintf(ret_path, size, "%s/backends", real) < size;
+}
+
+// Opens the module and checks that it was built against this interface. NULL with a reason.
+static const struct irtb_backend *open_module(struct candidate *candidate)
+{
+    char folder[PATH_MAX];
+    char path[PATH_MAX];
+    if (!module_folder(folder, sizeof folder) ||
+        (size_t)snprintf(path, sizeof path, "%s/libirt-%s.so", folder, candidate->name) >=
+            sizeof path) {
+        snprintf(candidate->reason, REASON_SIZE, "the folder of the backend modules is unknown");
+        return NULL;
+    }
+    snprintf(candidate->path, sizeof candidate->path, "%.*s", (int)sizeof candidate->path - 1,
+             path);
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!module) {
+        const char *why = dlerror();
+        snprintf(candidate->reason, REASON_SIZE, "%s", why ? why : "dlopen failed");
+        return NULL;
+    }
+    const struct irtb_backend *(*entry)(void);
+    *(void **)&entry = dlsym(module, "irtb_backend_entry");
+    const struct irtb_backend *backend = entry ? entry() : NULL;
+    if (!backend) {
+        snprintf(candidate->reason, REASON_SIZE, "%.180s is not a backend module", path);
+    } else if (backend->abi_version != IRTB_ABI_VERSION ||
+               backend->struct_size < sizeof(struct irtb_backend)) {
+        snprintf(candidate->reason, REASON_SIZE,
+                 "module was built for interface %u of %u bytes, this library has %u of %zu",
+                 backend->abi_version, backend->struct_size, IRTB_ABI_VERSION,
+                 sizeof(struct irtb_backend));
+    } else {
+        return backend;
+    }
+    dlclose(module);
+    return NULL;
+}
+
+// Opens and initialises a backend once. Only one thread at a time calls this.
+static void try_candidate(struct candidate *candidate)
+{
+    if (candidate->tried) {
+        return;
+    }
+    candidate->tried = true;
+    candidate->error = cudaErrorNoDevice;
+    const struct irtb_backend *backend = open_module(candidate);
+    if (!backend) {
+        return;
+    }
+    cudaError_t error = backend->init(&host, candidate->reason, REASON_SIZE);
+    if (!error) {
+        error = backend->device_count(&candidate->devices);
+    }
+    if (error) {
+        candidate->error = error;
+        if (candidate->reason[0] == '\0') {
+            snprintf(candidate->reason, REASON_SIZE, "error %d", (int)error);
+        }
+    } else if (candidate->devices <= 0) {
+        snprintf(candidate->reason, REASON_SIZE, "no device");
+    } else {
+        candidate->backend = backend;
+        candidate->error = cudaSuccess;
+    }
+}
+
+static void refuse(const char *name, const char *reason)
+{
+    irt_notice("no backend: INFINIRT_BACKEND=%s cannot be had: %s", name, reason);
+    failure = cudaErrorNoDevice;
+}
+
+// The backend of INFINIRT_BACKEND, or NULL with `failure` set.
+static struct candidate *choose_by_name(const char *name)
+{
+    for (int i = 0; i < CANDIDATE_COUNT; i++) {
+        struct candidate *candidate = &candidates[i];
+        if (strcmp(candidate->name, name) == 0) {
+            try_candidate(candidate);
+            if (candidate->backend) {
+                return candidate;
+            }
+            refuse(name, candidate->reason);
+            return NULL;
+        }
+    }
+    refuse(name, "no such backend; known are cpu, nvidia, ascend, metax");
+    return NULL;
+}
+
+static struct candidate *choose_first(void)
+{
+    for (int i = 0; i < CANDIDATE_COUNT; i++) {
+        struct candidate *candidate = &candidates[i];
+        try_candidate(candidate);
+        if (candidate->backend) {
+            irt_notice("using the %s backend (INFINIRT_BACKEND is not set)", candidate->name);
+            return candidate;
+        }
+        IRT_LOG("dispatch", IRT_LOG_INFO, "backend %s: %s", candidate->name, candidate->reason);
+    }
+    struct candidate *last = &candidates[CANDIDATE_COUNT - 1];
+    irt_notice("no backend can be had; %s: %s", last->name, last->reason);
+    failure = cudaErrorNoDevice;
+    return NULL;
+}
+
+static void stop_backend(void)
+{
+    if (irt_backend_ready() && chosen->at_exit) {
+        chosen->at_exit();
+    }
+}
+
+static void fill_slots(const struct irtb_backend *backend)
+{
+    for (int f = 0; f < IRT_FRONT_COUNT; f++) {
+        const struct irt_front *front = &irt_fronts[f];
+        for (unsigned i = 0; i < front->count; i++) {
+            irt_slot slot = NULL;
+            if (backend && backend->api_override) {
+                *(void **)&slot = backend->api_override(front->major, front->names[i]);
+            }
+            if (!slot) {
+                slot = front->fallbacks[i];
+            }
+            __atomic_store_n(&front->slots[i], slot, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+static void choose(void)
+{
+    irt_process_watch(stop_backend);
+    const char *name = irt_env("INFINIRT_BACKEND");
+    struct candidate *candidate = name && name[0] != '\0' ? choose_by_name(name) : choose_first();
+    if (candidate) {
+        failure = irt_device_setup(candidate->backend);
+        if (failure) {
+            irt_notice("the %s backend has no device that CUDA_VISIBLE_DEVICES shows",
+                       candidate->name);
+        } else {
+            chosen = candidate->backend;
+        }
+    }
+    fill_slots(chosen);
+}
+
+cudaError_t irt_backend_require(void)
+{
+    int now = atomic_load_explicit(&choice, memory_order_acquire);
+    if (now == CHOICE_MADE) {
+        return cudaSuccess;
+    }
+    if (now == CHOICE_FAILED) {
+        return failure;
+    }
+    if (irt_process_state() != IRT_PROCESS_RUNNING) {
+        // A child forked in the middle of the choice would wait for a thread that it does not have.
+        return cudaErrorInitializationError;
+    }
+    pthread_mutex_lock(&lock);
+    if (choice == CHOICE_RUNNING && pthread_equal(choosing_thread, pthread_self())) {
+        pthread_mutex_unlock(&lock);
+        return cudaErrorInitializationError;
+    }
+    while (choice == CHOICE_RUNNING) {
+        pthread_cond_wait(&changed, &lock);
+    }
+    if (choice == CHOICE_OPEN) {
+        choice = CHOICE_RUNNING;
+        choosing_thread = pthread_self();
+        pthread_mutex_unlock(&lock);
+        choose();
+        pthread_mutex_lock(&lock);
+        atomic_store_explicit(&choice, chosen ? CHOICE_MADE : CHOICE_FAILED, memory_order_release);
+        pthread_cond_broadcast(&changed);
+    }
+    pthread_mutex_unlock(&lock);
+    return chosen ? cudaSuccess : failure;
+}
+
+// Registration and the configuration stack work without a backend and come before main: they must
+// not start one.
+static bool starts_nothing(const char *name)
+{
+    static const char *const prefixes[] = {
+        "__cudaRegister", "__cudaUnregister",    "__cudaInitModule",      "__cudaPush",
+        "__cudaPop",      "cudaGetErrorName",    "cudaGetErrorString",    "cudaCreateChannelDesc",
+        "cudaDriverGetVersion", "cudaRuntimeGetVersion"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+irt_slot irt_dispatch_first_call(int major, unsigned slot)
+{
+    const struct irt_front *front = irt_front_of(major);
+    if (!starts_nothing(front->names[slot])) {
+        irt_backend_require();
+    }
+    int now = atomic_load_explicit(&choice, memory_order_acquire);
+    if (now == CHOICE_MADE || now == CHOICE_FAILED) {
+        return __atomic_load_n(&front->slots[slot], __ATOMIC_ACQUIRE);
+    }
+    return front->fallbacks[slot];
+}
+
+bool irt_info_backend(size_t index, struct irt_info_backend *ret_info)
+{
+    if (index >= CANDIDATE_COUNT) {
+        return false;
+    }
+    irt_backend_require();
+    struct candidate *candidate = &candidates[index];
+    try_candidate(candidate);
+    *ret_info = (struct irt_info_backend){.name = candidate->name,
+                                          .chosen = chosen && candidate->backend == chosen,
+                                          .available = candidate->backend != NULL,
+                                          .devices = candidate->devices};
+    snprintf(ret_info->path, sizeof ret_info->path, "%s", candidate->path);
+    snprintf(ret_info->reason, sizeof ret_info->reason, "%s", candidate->reason);
+    return true;
+}
+
+cudaError_t irt_info_device(int device, struct irtb_device_info *ret_info, size_t *ret_free,
+                            size_t *ret_total)
+{
+    cudaError_t error = irt_backend_require();
+    if (error) {
+        return error;
+    }
+    const struct irt_device *found = irt_device_at(device);
+    if (!found) {
+        return cudaErrorInvalidDevice;
+    }
+    *ret_info = found->info;
+    return chosen->device_memory_info(found->id, ret_free, ret_total);
+}
+
+bool irt_info_variable(size_t index, const char **ret_name, const char **ret_value,
+                       const char **ret_help)
+{
+    size_t count;
+    const struct irt_env_variable *list = irt_env_list(&count);
+    if (index >= count) {
+        return false;
+    }
+    *ret_name = list[index].name;
+    *ret_value = irt_env(list[index].name);
+    *ret_help = list[index].help;
+    return true;
+}
