@@ -21,5 +21,10 @@ struct irt_event {
 cudaError_t irt_event_get(cudaEvent_t handle, struct irt_event **ret_event);
 void irt_event_put(struct irt_event *event);
 
+// Records the event in a stream between irt_stream_begin and irt_stream_end. The caller has checked
+// that both belong to one device.
+struct irt_stream;
+cudaError_t irt_event_record(struct irt_event *event, struct irt_stream *stream);
+
 // cudaDeviceReset: makes every event of the device invalid.
 void irt_event_reset_device(struct irt_device *device);

@@ -7,6 +7,7 @@
 // functions.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,18 +26,30 @@ void irt_kernel_put(struct irt_kernel *kernel);
 const char *irt_kernel_name(const struct irt_kernel *kernel);
 
 // The handle that cudaGetKernel and cudaGetFuncBySymbol give out; the same at every call.
-cudaError_t irt_kernel_handle(struct irt_kernel *kernel, cudaKernel_t *ret_handle);
+cudaKernel_t irt_kernel_handle(const struct irt_kernel *kernel);
 
-// The kernel's function on `device`; loads the module there when needed. Errors: 209 without usable
-// PTX (one line says what is inside), 218, 222, 98 when the module has no such entry.
-cudaError_t irt_kernel_on(struct irt_kernel *kernel, struct irt_device *device,
-                          struct irtb_function **ret_function);
+// Whether `func` is the address of a live registered host function (and not a handle).
+bool irt_kernel_is_host_function(const void *func);
 
-// The same with what function_info says of it, asked once per device. The pointer lives as long as
-// the module is loaded there.
-cudaError_t irt_kernel_info(struct irt_kernel *kernel, struct irt_device *device,
-                            struct irtb_function **ret_function,
-                            const struct irtb_function_info **ret_info);
+// A kernel on one device. Lives as long as the module is loaded there.
+struct irt_loaded {
+    struct irtb_function *function;
+    struct irtb_function_info info;  // as asked at loading; its dynamic shared maximum may have changed
+    _Atomic int dynamic_shared_max;  // bytes that a launch may ask for now
+    _Atomic int compiled;            // 0: not yet asked; else 1 + the cudaError_t of function_compile
+};
+
+// The kernel on `device`; loads the module there when needed. Errors: 209 without usable PTX (one
+// line says what is inside), 218, 222, 98 when the module has no such entry.
+cudaError_t irt_kernel_load(struct irt_kernel *kernel, struct irt_device *device,
+                            struct irt_loaded **ret_loaded);
+
+// irt_kernel_get and irt_kernel_load on the current device; the caller puts the kernel on success.
+cudaError_t irt_kernel_get_loaded(const void *func, struct irt_kernel **ret_kernel,
+                                  struct irt_loaded **ret_loaded);
+
+// Makes sure that the code is compiled, so that its errors come before anything is enqueued.
+cudaError_t irt_kernel_compile(struct irt_loaded *loaded);
 
 // The variable that `symbol` names (address of a registered host variable, or of a managed variable
 // itself) on `device`; loads the module there when needed. The storage is in the map of memory.h.
@@ -44,6 +57,10 @@ cudaError_t irt_kernel_info(struct irt_kernel *kernel, struct irt_device *device
 cudaError_t irt_symbol_find(const void *symbol, struct irt_device *device, void **ret_ptr,
                             size_t *ret_size);
 
-// cudaDeviceReset: unloads every module from the device; kernels and variables load again (with
-// their initial values) at the next use. All work has ended.
+// cudaDeviceReset, before the backend's reset: unloads every module from the device; kernels and
+// variables load again, with their initial values, at the next use. All work has ended.
 void irt_module_reset_device(struct irt_device *device);
+
+// cudaDeviceReset, after the backend's reset: gives managed variables that lost their storage a new
+// one at once, since the program reads them without asking.
+void irt_module_restore_managed(struct irt_device *device);

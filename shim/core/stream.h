@@ -19,6 +19,9 @@
 
 #include "shim/core/device.h"
 
+// The range that cudaDeviceGetStreamPriorityRange reports; lower numbers are more urgent.
+enum { IRT_PRIORITY_LEAST = 0, IRT_PRIORITY_GREATEST = -5 };
+
 enum irt_stream_kind {
     IRT_STREAM_CREATED,    // cudaStreamCreate…
     IRT_STREAM_LEGACY,     // one per device
@@ -37,10 +40,10 @@ struct irt_stream {
     bool ordered;                // takes part in the order with the legacy stream: all but the
                                  // non-blocking ones
     // Guarded by the device's order lock (order.c).
-    struct irt_stream *order_next, *order_previous;
     struct irtb_event *marker;   // created when first needed
     uint64_t seen;               // the last operation of the legacy stream this one is ordered after
-    bool dirty;                  // work that the legacy stream has not been ordered after
+    bool dirty;                  // has work that the legacy stream has not been ordered after
+    struct irt_stream *dirty_next, *dirty_previous;
 };
 
 // The stream of a handle with one more reference. cudaStreamLegacy and 0 mean the legacy stream,

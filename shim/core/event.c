@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The objects behind cudaEvent_t and the API functions on them. An event belongs to the device that
+// was current when it was made and is recorded in streams of that device only; waiting for it works
+// from everywhere. Source: CUDA Runtime API, "Event Management".
+#include "shim/core/event.h"
+
+#include <stdlib.h>
+
+#include "irt_core.h"
+#include "shim/core/stream.h"
+#include "shim/dispatch/backend.h"
+#include "shim/util/handle.h"
+
+static void destroy(void *object);
+
+static struct irt_handle_table events = IRT_HANDLE_TABLE(IRT_HANDLE_EVENT, destroy);
+
+static void destroy(void *object)
+{
+    struct irt_event *event = object;
+    irt_backend()->event_destroy(event->backend);
+    free(event);
+}
+
+cudaError_t irt_event_get(cudaEvent_t handle, struct irt_event **ret_event)
+{
+    struct irt_event *event = irt_handle_get(&events, handle);
+    if (!event) {
+        return cudaErrorInvalidResourceHandle;
+    }
+    *ret_event = event;
+    return cudaSuccess;
+}
+
+void irt_event_put(struct irt_event *event)
+{
+    irt_handle_put(&events, event->handle);
+}
+
+static void close_on_device(void *handle, void *object, void *context)
+{
+    struct irt_event *event = object;
+    if (event->device == context) {
+        irt_handle_close(&events, handle);
+    }
+}
+
+void irt_event_reset_device(struct irt_device *device)
+{
+    irt_handle_each(&events, close_on_device, device);
+}
+
+cudaError_t irt_event_record(struct irt_event *event, struct irt_stream *stream)
+{
+    cudaError_t e = irt_backend()->event_record(event->backend, stream->backend);
+    if (!e) {
+        atomic_store_explicit(&event->recorded, true, memory_order_release);
+    }
+    return e;
+}
+
+// ---- API ----
+
+cudaError_t irt_core_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+{
+    const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    if (!event || (flags & ~known) ||
+        ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming))) {
+        return cudaErrorInvalidValue;
+    }
+    struct irt_event *made = calloc(1, sizeof(*made));
+    if (!made) {
+        return cudaErrorMemoryAllocation;
+    }
+    made->device = irt_device_current();
+    made->flags = flags;
+    cudaError_t e =
+        irt_backend()->event_create(made->device->id, !(flags & cudaEventDisableTiming),
+                                    (flags & cudaEventBlockingSync) != 0, &made->backend);
+    if (e) {
+        free(made);
+        return e;
+    }
+    void *handle = irt_handle_open(&events, made);
+    if (!handle) {
+        destroy(made);
+        return cudaErrorMemoryAllocation;
+    }
+    made->handle = handle;
+    *event = handle;
+    return cudaSuccess;
+}
+
+cudaError_t irt_core_cudaEventCreate(cudaEvent_t *event)
+{
+    return irt_core_cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t irt_core_cudaEventDestroy(cudaEvent_t event)
+{
+    return irt_handle_close(&events, event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+cudaError_t irt_core_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
+                                              unsigned int flags)
+{
+    // cudaEventRecordExternal has a meaning in stream capture only, and no stream captures.
+    if (flags != cudaEventRecordDefault) {
+        return cudaErrorInvalidValue;
+    }
+    struct irt_event *e;
+    cudaError_t error = irt_event_get(event, &e);
+    if (error) {
+        return error;
+    }
+    struct irt_stream *s;
+    error = irt_stream_enter(stream, &s);
+    if (!error) {
+        error = s->device == e->device ? irt_event_record(e, s) : cudaErrorInvalidResourceHandle;
+        error = irt_stream_leave(s, error);
+    }
+    irt_event_put(e);
+    return error;
+}
+
+cudaError_t irt_core_cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    return irt_core_cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
+}
+
+cudaError_t irt_core_cudaEventQuery(cudaEvent_t event)
+{
+    struct irt_event *e;
+    cudaError_t error = irt_event_get(event, &e);
+    if (error) {
+        return error;
+    }
+    error = irt_backend()->event_query(e->backend);
+    if (!error) {
+        error = irt_device_error(e->device);
+    }
+    irt_event_put(e);
+    return error;
+}
+
+cudaError_t irt_core_cudaEventSynchronize(cudaEvent_t event)
+{
+    struct irt_event *e;
+    cudaError_t error = irt_event_get(event, &e);
+    if (error) {
+        return error;
+    }
+    error = irt_backend()->event_synchronize(e->backend);
+    if (!error) {
+        error = irt_device_error(e->device);
+    }
+    irt_event_put(e);
+    return error;
+}
+
+static cudaError_t elapsed(struct irt_event *start, struct irt_event *end, double *ret_ms)
+{
+    struct irt_event *const both[] = {start, end};
+    for (int i = 0; i < 2; i++) {
+        if ((both[i]->flags & cudaEventDisableTiming) ||
+            !atomic_load_explicit(&both[i]->recorded, memory_order_acquire)) {
+            return cudaErrorInvalidResourceHandle;
+        }
+    }
+    if (start->device != end->device) {
+        return cudaErrorInvalidResourceHandle;
+    }
+    for (int i = 0; i < 2; i++) {
+        cudaError_t e = irt_backend()->event_query(both[i]->backend);
+        if (e) {
+            return e;
+        }
+    }
+    return irt_backend()->event_elapsed(start->backend, end->backend, ret_ms);
+}
+
+cudaError_t irt_core_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+    if (!ms) {
+        return cudaErrorInvalidValue;
+    }
+    struct irt_event *first, *second;
+    cudaError_t e = irt_event_get(start, &first);
+    if (e) {
+        return e;
+    }
+    e = irt_event_get(end, &second);
+    if (!e) {
+        double value;
+        e = elapsed(first, second, &value);
+        if (!e) {
+            *ms = (float)value;
+        }
+        irt_event_put(second);
+    }
+    irt_event_put(first);
+    return e;
+}
+
+cudaError_t irt_core_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                         unsigned int flags)
+{
+    if (flags != cudaEventWaitDefault) { // cudaEventWaitExternal: as above
+        return cudaErrorInvalidValue;
+    }
+    struct irt_event *e;
+    cudaError_t error = irt_event_get(event, &e);
+    if (error) {
+        return error;
+    }
+    struct irt_stream *s;
+    error = irt_stream_enter(stream, &s);
+    if (!error) {
+        error = irt_backend()->stream_wait_event(s->backend, e->backend);
+        error = irt_stream_leave(s, error);
+    }
+    irt_event_put(e);
+    return error;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one way into irtb_backend.launch: every check of a launch configuration with CUDA's error
+// code. Used by the launch functions in launch.c; occupancy.c shares the checks of a cluster shape.
+#pragma once
+
+#include <stdbool.h>
+
+#include <vector_types.h>
+
+#include "shim/core/module.h"
+
+enum { IRT_LAUNCH_EVENTS = 2 };
+
+// A launch as the application asks for it.
+struct irt_launch_request {
+    dim3 grid, block;
+    dim3 cluster;          // 1,1,1 without one
+    size_t shared;         // bytes of dynamic shared memory
+    void **arguments;
+    cudaStream_t stream;   // never 0
+    bool cooperative;
+    cudaEvent_t events[IRT_LAUNCH_EVENTS]; // recorded behind the kernel
+    int event_count;
+};
+
+// Reads the attributes of a configuration into a request whose other members are set. Hints are
+// accepted without effect. Errors: 1 for values that CUDA refuses, 801 (named on stderr) for what
+// is not supported.
+cudaError_t irt_launch_attributes(const cudaLaunchConfig_t *config,
+                                  struct irt_launch_request *request);
+
+// Checks and enqueues. Errors: 98, 209, 218, 222 (the kernel), 9 (dimensions), 1 (shared memory,
+// arguments, launch bounds), 400 (stream of another device), 720 (cooperative grid too large), 912
+// (cluster does not divide the grid), 801 (clusters, cooperative launch where there is none).
+cudaError_t irt_launch(struct irt_kernel *kernel, const struct irt_launch_request *request);
