@@ -130,7 +130,9 @@ struct ptx_symbol {
     const char *name;
     uint32_t line;
     uint32_t index;               // registers: dense number inside their function, from 0;
-                                  // labels: dense number inside their function; others: module order
+                                  // labels: dense number inside their function; parameters: place
+                                  // in their list; variables (also those in bodies) and functions:
+                                  // unique, in the order of the module
     enum ptx_type type;           // of a register, variable element or parameter element
     enum ptx_space space;
     uint8_t vector;               // 1, 2 or 4 (.v2 .v4 registers and variables); 1 normally
@@ -176,6 +178,7 @@ enum { PTX_MAX_OPERANDS = 12, PTX_MAX_TYPES = 5, PTX_MAX_MODIFIERS = 12 };
 
 struct ptx_instruction {
     enum ptx_opcode opcode;
+    const char *text;             // opcode and modifiers as written: "ld.global.v4.f32"
     uint8_t operand_count, type_count, modifier_count;
     uint8_t vector;               // .v2 .v4 .v8 of ld/st/tex: 1, 2, 4, 8
     bool guard_negated;
