@@ -254,6 +254,18 @@ cudaError_t irt_core_cudaStreamCreate(cudaStream_t *pStream)
     return irt_core_cudaStreamCreateWithPriority(pStream, cudaStreamDefault, 0);
 }
 
+// Either pointer may be NULL.
+cudaError_t irt_core_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+{
+    if (leastPriority) {
+        *leastPriority = IRT_PRIORITY_LEAST;
+    }
+    if (greatestPriority) {
+        *greatestPriority = IRT_PRIORITY_GREATEST;
+    }
+    return cudaSuccess;
+}
+
 cudaError_t irt_core_cudaStreamDestroy(cudaStream_t stream)
 {
     // The default streams have other handles and cannot be destroyed.
