@@ -199,11 +199,10 @@ cudaError_t irt_core_cudaPointerGetAttributes(struct cudaPointerAttributes *attr
     }
     void *address = (void *)(uintptr_t)ptr;
     if (!irt_memory_find(ptr, &memory)) {
-        // Any other address counts as ordinary host memory (since CUDA 11); nobody looks at it.
-        bool reachable = irt_device_current()->info.prop.pageableMemoryAccess;
+        // Any other address counts as ordinary host memory (since CUDA 11); nobody looks at it, so
+        // no device address is promised either.
         *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered,
                                                      .device = cudaInvalidDeviceId,
-                                                     .devicePointer = reachable ? address : NULL,
                                                      .hostPointer = address};
         return cudaSuccess;
     }

@@ -74,6 +74,7 @@ static const struct attribute attributes[] = {
     MEMBER(cudaDevAttrUnifiedAddressing, prop.unifiedAddressing),
     MEMBER(cudaDevAttrMaxTexture1DLayeredWidth, prop.maxTexture1DLayered[0]),
     MEMBER(cudaDevAttrMaxTexture1DLayeredLayers, prop.maxTexture1DLayered[1]),
+    CONSTANT(44, 0), // without a name here; CUDA answers it: 2D texture gather
     MEMBER(cudaDevAttrMaxTexture2DGatherWidth, prop.maxTexture2DGather[0]),
     MEMBER(cudaDevAttrMaxTexture2DGatherHeight, prop.maxTexture2DGather[1]),
     MEMBER(cudaDevAttrMaxTexture3DWidthAlt, prop.maxTexture3DAlt[0]),
