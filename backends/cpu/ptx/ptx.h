@@ -78,7 +78,8 @@ enum ptx_operand_kind {
     PTX_OPERAND_PAIR,      // p|q (setp, shfl, match, vote destinations): elements[0], elements[1]
     PTX_OPERAND_TEXADDR,   // [tex, {coords}] / [tex, sampler, {coords}] / surface: elements
     PTX_OPERAND_LIST,      // ( a, b, … ) of call
-    PTX_OPERAND_SYMBOL_OFFSET, // sym+imm as a value (mov.u64 %rd, var+8)
+    PTX_OPERAND_SYMBOL_OFFSET, // sym+imm as a value (mov.u64 %rd, var+8); also register+imm, the sum,
+                               // which ptxas takes wherever a source register may stand
 };
 
 enum { PTX_COMPONENT_ALL = 255 };

@@ -184,7 +184,8 @@ static bool parse_operands(struct ptx_parser *p, const struct ptx_token *token,
     char letters[PTX_MAX_OPERANDS], error[200];
     if ((row->flags & PTX_FLAG_CALL) != 0) {
         operands->count = operands->places = 4;
-        return parse_call(p, row, operands->items);
+        return parse_call(p, row, operands->items) &&
+               (ptx_is_punct(p, ';') || ptx_expected(p, "',' or ';'"));
     }
     while (!ptx_is_punct(p, ';') || operands->count > 0) {
         if (operands->count == PTX_MAX_OPERANDS) {
@@ -203,6 +204,9 @@ static bool parse_operands(struct ptx_parser *p, const struct ptx_token *token,
         if (!ptx_accept(p, ',')) {
             break;
         }
+    }
+    if (!ptx_is_punct(p, ';')) {
+        return ptx_expected(p, "',' or ';'");
     }
     if (ptx_phrase_match(phrase, operands->items, operands->count, letters, &operands->places,
                          error) != 0) {
@@ -294,9 +298,6 @@ static bool parse_instruction(struct ptx_parser *p)
     struct operands operands = {.count = 0};
     if (phrase == NULL || !parse_operands(p, &token, phrase, &operands)) {
         return false;
-    }
-    if (!ptx_is_punct(p, ';')) {
-        return ptx_expected(p, "',' or ';'");
     }
     struct ptx_statement *statement = ptx_new(p, sizeof(*statement));
     statement->kind = PTX_STMT_INSTRUCTION;

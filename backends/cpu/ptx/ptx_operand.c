@@ -86,7 +86,7 @@ static bool parse_symbol(struct ptx_parser *p, const struct ptx_op_row *row,
         operand->kind = PTX_OPERAND_SYMBOL_OFFSET;
         return parse_index(p, symbol, &operand->integer);
     }
-    if (symbol->kind != PTX_SYMBOL_REGISTER && (ptx_is_punct(p, '+') || ptx_is_punct(p, '-'))) {
+    if (ptx_is_punct(p, '+') || ptx_is_punct(p, '-')) { // ptxas takes registers here, too
         operand->kind = PTX_OPERAND_SYMBOL_OFFSET;
         return ptx_expression_offset(p, &operand->integer);
     }
@@ -259,9 +259,6 @@ static bool make_address(struct ptx_parser *p, const struct ptx_token *token,
     }
     operand->kind = PTX_OPERAND_ADDRESS;
     operand->is_unsigned = false;
-    if (symbolic && operand->symbol->kind == PTX_SYMBOL_REGISTER) {
-        return ptx_expression_offset(p, &operand->integer);
-    }
     if (offset && (ptx_is_punct(p, '+') || ptx_is_punct(p, '-'))) { // name[i]+4
         uint64_t more;
         if (!ptx_expression_offset(p, &more)) {
