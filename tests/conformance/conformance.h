@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every conformance test shares: checked calls, small helpers, and kernels given as PTX text
-// and registered through the hidden interface exactly as nvcc's host code does (facts of launch.md:
-// wrapper version 1, one uncompressed PTX entry), so that the suite needs neither nvcc nor any
-// knowledge of the backend. Only the public API is used; the suite runs unchanged on every backend
+// What every conformance test shares: checked calls, small helpers, and the suite's kernels, given
+// as PTX text (ptx_module.h) so that it needs neither nvcc nor any knowledge of the backend. Only the public API is used; the suite runs unchanged on every backend
 // and is built once for each CUDA major.
 #pragma once
 

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of the conformance suite as PTX text, and their registration through the hidden
-// interface of libcudart. The text is put into a fat binary in memory: a 16-byte header and one
-// PTX entry of 64 + 8 bytes with an uncompressed payload.
+// The kernels of the conformance suite as PTX text, and their registration (ptx_module.h).
 #include "conformance.h"
 
-void **__cudaRegisterFatBinary(void *wrapper);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaUnregisterFatBinary(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-                            int thread_limit, void *tid, void *bid, void *block, void *grid,
-                            int *warp);
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext,
-                       size_t size, int constant, int global);
+#include "ptx_module.h"
 
 int device_value_key;
 int constant_value_key;
@@ -109,71 +100,26 @@ static const char *const kernel_names[KERNEL_COUNT] = {
     "k_empty",     "k_add_one", "k_fill",  "k_copy",  "k_spin_copy", "k_geometry", "k_dynamic",
     "k_variables", "k_limited", "k_fault", "k_trap",  "k_wait_flag",
 };
-static char kernel_stubs[KERNEL_COUNT];
-
-struct fat_binary {
-    uint32_t magic;
-    uint16_t version, header_size;
-    uint64_t size;
-    struct {
-        uint16_t kind, version;
-        uint32_t header_size;
-        uint64_t payload_size;
-        uint32_t compressed_size, options_offset;
-        uint16_t minor, major;
-        uint32_t sm, ident_offset, ident_length;
-        uint64_t flags, reserved, uncompressed_size;
-        uint32_t options_at, options_length;
-        uint64_t pad;
-    } entry;
-    char payload[(sizeof(ptx_kernels) + 7) / 8 * 8];
-};
-static struct fat_binary fat_binary;
-static struct {
-    uint32_t magic, version;
-    const void *data;
-    void *more;
-} wrapper = {0x466243B1u, 1, &fat_binary, NULL};
-static void **handle;
+static struct ptx_module *module;
 
 const void *kernel_stub(enum kernel kernel)
 {
-    return &kernel_stubs[kernel];
+    cr_assert(module != NULL, "kernels_register() comes first");
+    return ptx_module_stub(module, kernel);
 }
 
 void kernels_register(void)
 {
-    fat_binary.magic = 0xBA55ED50u;
-    fat_binary.version = 1;
-    fat_binary.header_size = 16;
-    fat_binary.size = sizeof(fat_binary.entry) + sizeof(fat_binary.payload);
-    fat_binary.entry.kind = 1;
-    fat_binary.entry.version = 0x0101;
-    fat_binary.entry.header_size = sizeof(fat_binary.entry);
-    fat_binary.entry.payload_size = sizeof(fat_binary.payload);
-    fat_binary.entry.options_offset = 0x40;
-    fat_binary.entry.major = 7;
-    fat_binary.entry.sm = 80;
-    fat_binary.entry.flags = 0x11;
-    memcpy(fat_binary.payload, ptx_kernels, sizeof(ptx_kernels));
-
-    handle = __cudaRegisterFatBinary(&wrapper);
-    for (size_t i = 0; i < KERNEL_COUNT; i++) {
-        char *name = (char *)(uintptr_t)kernel_names[i];
-        __cudaRegisterFunction(handle, &kernel_stubs[i], name, name, -1, NULL, NULL, NULL, NULL,
-                               NULL);
-    }
-    __cudaRegisterVar(handle, (char *)&device_value_key, (char *)(uintptr_t) "device_value",
-                      "device_value", 0, sizeof(int), 0, 0);
-    __cudaRegisterVar(handle, (char *)&constant_value_key, (char *)(uintptr_t) "constant_value",
-                      "constant_value", 0, sizeof(int), 1, 0);
-    __cudaRegisterFatBinaryEnd(handle);
+    module = ptx_module_register(ptx_kernels, kernel_names, KERNEL_COUNT);
+    cr_assert(module != NULL);
+    ptx_module_variable(module, &device_value_key, "device_value", sizeof(int), 0);
+    ptx_module_variable(module, &constant_value_key, "constant_value", sizeof(int), 1);
+    ptx_module_end(module);
 }
 
 void kernels_unregister(void)
 {
-    __cudaUnregisterFatBinary(handle);
-    handle = NULL;
+    ptx_module_unregister(module);
 }
 
 cudaError_t kernel_launch(enum kernel kernel, unsigned grid, unsigned block, void **arguments,

@@ -44,8 +44,8 @@ Test(launches, limits)
     struct cudaDeviceProp p;
     int value = 0;
     void *none[1] = {NULL};
-    const void *empty = kernel_stub(KERNEL_EMPTY);
     kernels_register();
+    const void *empty = kernel_stub(KERNEL_EMPTY);
     OK(cudaGetDeviceProperties(&p, 0));
     EXPECT(cudaErrorInvalidConfiguration, cudaLaunchKernel(empty, dim(0, 1, 1), dim(1, 1, 1), none, 0, 0));
     EXPECT(cudaErrorInvalidConfiguration, cudaLaunchKernel(empty, dim(1, 1, 1), dim(1, 0, 1), none, 0, 0));
@@ -234,8 +234,11 @@ Test(launches, unregistered_kernels_are_gone)
     kernels_register();
     OK(kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, 0));
     OK(cudaDeviceSynchronize());
+    const void *gone = kernel_stub(KERNEL_EMPTY);
+    void *none[1] = {NULL};
     kernels_unregister();
-    EXPECT(cudaErrorInvalidDeviceFunction, kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, 0));
+    EXPECT(cudaErrorInvalidDeviceFunction,
+           cudaLaunchKernel(gone, dim(1, 1, 1), dim(1, 1, 1), none, 0, 0));
     void *p = NULL;
     OK(cudaMalloc(&p, 16)); // calls after an unregistration go on working
     OK(cudaFree(p));
