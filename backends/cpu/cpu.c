@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Table of operations of the cpu backend, its one export, and the small operations that only pick
+// the device or stream. Everything else is in device.c, memory.c, module.c and exec/.
+#include "cpu.h"
+
+#include "exec/pool.h"
+#include "exec/print.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static cudaError_t init(const struct irtb_host *host, char *ret_why, size_t why_size)
+{
+    return cpu_devices_init(host, ret_why, why_size);
+}
+
+static void at_exit(void)
+{
+    // Long enough for a block to notice; the process must end whatever a kernel does.
+    exec_pool_stop(200);
+}
+
+static void flush_prints(int device)
+{
+    exec_printf_flush(cpu.devices[device].exec.printf);
+}
+
+static cudaError_t device_synchronize(int device)
+{
+    cudaError_t error = exec_device_synchronize(&cpu.devices[device].exec);
+    flush_prints(device);
+    return error;
+}
+
+static cudaError_t memory_info(int device, size_t *ret_free, size_t *ret_total)
+{
+    cpu_heap_info(&cpu.devices[device].memory, ret_free, ret_total);
+    return cudaSuccess;
+}
+
+static cudaError_t can_access_peer(int device, int peer, int *ret_can)
+{
+    *ret_can = device != peer; // one address space
+    return cudaSuccess;
+}
+
+static cudaError_t enable_peer(int device, int peer)
+{
+    return device == peer ? cudaErrorInvalidDevice : cudaSuccess;
+}
+
+static struct cpu_heap *heap_of(int device, enum irtb_memory_kind kind)
+{
+    return kind == IRTB_MEMORY_DEVICE ? &cpu.devices[device].memory : &cpu.host_memory;
+}
+
+static cudaError_t memory_alloc(int device, enum irtb_memory_kind kind, size_t size,
+                                unsigned flags, void **ret_ptr)
+{
+    // Portable, mapped and write-combined memory is the same memory here.
+    (void)flags;
+    return cpu_heap_alloc(heap_of(device, kind), size, ret_ptr);
+}
+
+static cudaError_t memory_free(int device, enum irtb_memory_kind kind, void *ptr)
+{
+    return cpu_heap_free(heap_of(device, kind), ptr);
+}
+
+static cudaError_t host_register(int device, void *ptr, size_t size, unsigned flags,
+                                 void **ret_device_ptr)
+{
+    (void)device;
+    (void)flags;
+    if (!cpu_range_mapped(ptr, size)) {
+        return cudaErrorInvalidValue;
+    }
+    *ret_device_ptr = ptr;
+    return cudaSuccess;
+}
+
+static cudaError_t host_unregister(int device, void *ptr)
+{
+    (void)device;
+    (void)ptr;
+    return cudaSuccess;
+}
+
+static cudaError_t stream_create(int device, int priority, struct irtb_stream **ret_stream)
+{
+    return exec_stream_create(&cpu.devices[device].exec, priority, ret_stream);
+}
+
+static cudaError_t stream_synchronize(struct irtb_stream *stream)
+{
+    struct exec_device *device = stream->device;
+    cudaError_t error = exec_stream_synchronize(stream);
+    exec_printf_flush(device->printf);
+    return error;
+}
+
+static cudaError_t event_create(int device, bool timing, bool blocking, struct irtb_event **ret)
+{
+    (void)device;
+    return exec_event_create(timing, blocking, ret);
+}
+
+static cudaError_t event_synchronize(struct irtb_event *event)
+{
+    cudaError_t error = exec_event_synchronize(event);
+    for (int i = 0; i < cpu.device_count; i++) {
+        flush_prints(i);
+    }
+    return error;
+}
+
+static const struct irtb_backend backend = {
+    .abi_version = IRTB_ABI_VERSION,
+    .struct_size = sizeof backend,
+    .name = "cpu",
+    .init = init,
+    .at_exit = at_exit,
+    .device_count = cpu_device_count,
+    .device_info = cpu_device_info,
+    .device_synchronize = device_synchronize,
+    .device_reset = cpu_device_reset,
+    .device_get_limit = cpu_device_get_limit,
+    .device_set_limit = cpu_device_set_limit,
+    .device_memory_info = memory_info,
+    .device_can_access_peer = can_access_peer,
+    .device_enable_peer = enable_peer,
+    .device_disable_peer = enable_peer,
+    .memory_alloc = memory_alloc,
+    .memory_free = memory_free,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
+    .stream_create = stream_create,
+    .stream_destroy = exec_stream_destroy,
+    .stream_query = exec_stream_query,
+    .stream_synchronize = stream_synchronize,
+    .event_create = event_create,
+    .event_destroy = exec_event_destroy,
+    .event_record = exec_event_record,
+    .event_query = exec_event_query,
+    .event_synchronize = event_synchronize,
+    .event_elapsed = exec_event_elapsed,
+    .stream_wait_event = exec_stream_wait_event,
+    .copy = exec_stream_copy,
+    .fill = exec_stream_fill,
+    .host_func = exec_stream_host,
+    .launch = cpu_launch,
+    .module_load = cpu_module_load,
+    .module_unload = cpu_module_unload,
+    .module_function = cpu_module_function,
+    .module_variable = cpu_module_variable,
+    .module_bind_variable = cpu_module_bind_variable,
+    .function_info = cpu_function_info,
+    .function_parameter = cpu_function_parameter,
+    .function_set_attribute = cpu_function_set_attribute,
+    .function_occupancy = cpu_function_occupancy,
+    .function_compile = cpu_function_compile,
+};
+
+EXPORT const struct irtb_backend *irtb_backend_entry(void)
+{
+    return &backend;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One block in flight: its threads, frames, shared memory, barriers and warps, and the driver that
+// runs it until it ends or only spins. A block is run by one OS thread at a time, but a suspended
+// one is only memory and may be put aside. Called by grid.c; warp.c serves the warp operations.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../kernel_abi.h"
+#include "grid.h"
+
+struct exec_device;
+struct exec_grid;
+
+struct exec_warp {
+    uint32_t exists;    // lanes that the block has in this warp
+    uint32_t live;      // … that have not exited
+    uint32_t runnable;  // … that do not wait for anything
+    uint32_t yielded;   // runnable lanes that yielded in this pass
+    uint32_t spinning;  // lanes whose last suspension was a yield
+    uint32_t warp_wait; // lanes that wait in a warp operation
+};
+
+struct exec_barrier {
+    uint32_t expected;  // threads; 0: all live ones
+    uint32_t arrived;   // waiting threads and those of bar.arrive
+    uint32_t waiting;
+    uint32_t warps;     // bit per warp with an arrival
+    uint32_t predicates;// of .red: how many were true
+};
+
+enum exec_block_result {
+    EXEC_BLOCK_DONE,
+    EXEC_BLOCK_SPINS,   // every thread waits for something outside the block, or its time is up
+    EXEC_BLOCK_FAILED,  // the grid has been told
+};
+
+struct exec_block {
+    struct exec_ctx ctx;
+    struct exec_grid *grid;
+    struct exec_block *next;
+    unsigned char *threads;
+    size_t stride;               // bytes from thread to thread
+    uint32_t count, warp_count, live;
+    bool recheck;                // threads exited since barriers were checked
+    bool progressed;             // in the last run
+    struct exec_warp warp[32];
+    struct exec_barrier barrier[EXEC_BARRIERS];
+    // Memory: what the mapping has room for, and what it was laid out for.
+    void *mapping;
+    size_t mapping_size, shared_room, thread_room;
+    uint32_t layout_dim[3], layout_frame;
+    uint64_t layout_local;
+};
+
+static inline struct exec_thread *exec_block_thread(const struct exec_block *block, uint32_t index)
+{
+    return (struct exec_thread *)(block->threads + (size_t)index * block->stride);
+}
+
+// A block with memory for a launch, or NULL without memory; blocks are cached per OS thread.
+struct exec_block *exec_block_get(struct exec_grid *grid, const struct exec_launch *launch);
+void exec_block_put(struct exec_block *block);
+
+// Puts the block at the start of block `linear` of the grid.
+void exec_block_start(struct exec_block *block, const struct exec_launch *launch, uint64_t linear);
+
+// Runs thread functions until the block ends or only spins; `patience`: passes in which nothing but
+// spinning happens before it gives up.
+enum exec_block_result exec_block_run(struct exec_block *block, unsigned patience);
+
+// ---- warp.c ----
+// Performs every warp operation whose lanes have all arrived; true when lanes were released. An
+// operation that is wrong in itself leaves through exec_fault_leave.
+bool exec_warp_serve(struct exec_block *block, unsigned warp);
+// The same for operations on the lanes that happen to be converged; when nothing else can run.
+bool exec_warp_serve_converged(struct exec_block *block, unsigned warp);
+// "shfl.sync", … for messages.
+const char *exec_request_name(const struct exec_request *request);

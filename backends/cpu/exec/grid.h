@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launches: what is needed to run one grid, and running it over the pool. Called by stream.c (and
+// by tests); hands single blocks to block.c.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../kernel_abi.h"
+#include "backends/backend.h"
+
+// A compiled kernel as the executor sees it; lives as long as its module. Only `block_ns` changes.
+struct exec_kernel {
+    const char *name;
+    exec_thread_fn thread;
+    exec_block_fn block;            // NULL when the kernel can suspend
+    uint32_t frame_size;
+    uint64_t local_size;
+    uint32_t static_shared, dynamic_shared_offset;
+    bool can_spin, recursive;
+    void *const *helpers;
+    _Atomic uint64_t block_ns;      // running estimate of the time of a block; 0 unknown
+};
+
+struct exec_launch {
+    struct exec_kernel *kernel;
+    void *const *symbols;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared;
+    uint32_t resident;              // blocks of this launch that the device holds at once
+    bool cooperative;
+};
+
+struct exec_device;
+
+// Runs all blocks and returns when they have ended. The fault of a block marks the device as lost.
+// `stream` may be NULL (tests). Parameters are 16-byte aligned. Any thread with enough stack.
+cudaError_t exec_grid_run(struct exec_device *device, struct irtb_stream *stream,
+                          const struct exec_launch *launch, const void *params);
+
+// Whether this thread has the stack to run kernels (callers that wait may be tiny threads).
+bool exec_grid_may_run_here(void);

@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams: queueing operations, running them in order by whoever owns the stream, waiting for them
+// and helping while waiting. What an operation does is elsewhere (copy.c, grid.c, event.c).
+#include "stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy.h"
+#include "exec_util.h"
+#include "fault.h"
+#include "grid.h"
+#include "pool.h"
+
+enum {
+    INLINE_PARAMS = 256,
+    SPIN_NS = 30000,        // a waiting caller looks this long before it sleeps
+    HELP_DEPTH = 8,         // chains of event waits that are followed
+};
+
+struct exec_op {
+    struct exec_op *next;
+    enum exec_op_kind kind;
+    bool always;                     // HOST: also when the device is lost
+    bool big;                        // LAUNCH: the parameters are in big_params
+    union {
+        struct irtb_copy copy;
+        struct irtb_fill fill;
+        struct {
+            void (*function)(void *);
+            void *argument;
+            struct irtb_stream *stream;
+        } host;
+        struct exec_record *record;  // RECORD, WAIT: one reference
+        struct exec_launch launch;
+    };
+    void *big_params;                // malloc'd, kept while the operation is recycled
+    size_t big_size;
+    _Alignas(16) unsigned char params[INLINE_PARAMS];
+};
+
+void (*exec_log_hook)(const char *subsystem, int level, const char *format, ...);
+
+// ---------------------------------------------------------------- devices
+
+void exec_device_init(struct exec_device *device, int ordinal)
+{
+    memset(device, 0, sizeof *device);
+    device->ordinal = ordinal;
+    pthread_mutex_init(&device->lock, NULL);
+}
+
+void exec_device_fail(struct exec_device *device, cudaError_t error)
+{
+    int none = cudaSuccess;
+    if (atomic_compare_exchange_strong(&device->error, &none, (int)error) && device->lost) {
+        device->lost(device, error);
+    }
+}
+
+static cudaError_t device_error(const struct exec_device *device)
+{
+    return (cudaError_t)atomic_load_explicit(&device->error, memory_order_acquire);
+}
+
+// ---------------------------------------------------------------- life
+
+cudaError_t exec_stream_create(struct exec_device *device, int priority,
+                               struct irtb_stream **ret_stream)
+{
+    struct irtb_stream *stream = calloc(1, sizeof *stream);
+    if (!stream) {
+        return cudaErrorMemoryAllocation;
+    }
+    pthread_mutex_init(&stream->lock, NULL);
+    stream->device = device;
+    int bucket = EXEC_PRIORITIES - 1 + (priority < 0 ? priority : 0);
+    stream->bucket = bucket < 0 ? 0 : bucket;
+    stream->tail = &stream->head;
+    atomic_store(&stream->refs, 1);
+    pthread_mutex_lock(&device->lock);
+    stream->list_next = device->streams;
+    if (device->streams) {
+        device->streams->list_prev = stream;
+    }
+    device->streams = stream;
+    pthread_mutex_unlock(&device->lock);
+    *ret_stream = stream;
+    return cudaSuccess;
+}
+
+void exec_stream_unref(struct irtb_stream *stream)
+{
+    struct exec_device *device = stream->device;
+    // The device lock makes "last reference" and "off the list" one step for device_synchronize.
+    uint32_t refs = atomic_load(&stream->refs);
+    while (refs > 1) {
+        if (atomic_compare_exchange_weak(&stream->refs, &refs, refs - 1)) {
+            return;
+        }
+    }
+    pthread_mutex_lock(&device->lock);
+    if (atomic_fetch_sub(&stream->refs, 1) != 1) {
+        pthread_mutex_unlock(&device->lock);
+        return;
+    }
+    *(stream->list_prev ? &stream->list_prev->list_next : &device->streams) = stream->list_next;
+    if (stream->list_next) {
+        stream->list_next->list_prev = stream->list_prev;
+    }
+    pthread_mutex_unlock(&device->lock);
+    while (stream->free) {
+        struct exec_op *op = stream->free;
+        stream->free = op->next;
+        free(op->big_params);
+        free(op);
+    }
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}
+
+void exec_stream_destroy(struct irtb_stream *stream)
+{
+    if (stream) {
+        exec_stream_unref(stream);
+    }
+}
+
+void exec_ready_append(struct irtb_stream *stream, struct irtb_stream **head,
+                       struct irtb_stream **tail)
+{
+    stream->in_ready = true;
+    stream->ready_next = NULL;
+    stream->ready_prev = *tail;
+    *(*tail ? &(*tail)->ready_next : head) = stream;
+    *tail = stream;
+}
+
+void exec_ready_unlink(struct irtb_stream *stream, struct irtb_stream **head,
+                       struct irtb_stream **tail)
+{
+    stream->in_ready = false;
+    *(stream->ready_prev ? &stream->ready_prev->ready_next : head) = stream->ready_next;
+    *(stream->ready_next ? &stream->ready_next->ready_prev : tail) = stream->ready_prev;
+    stream->ready_prev = stream->ready_next = NULL;
+}
+
+// ---------------------------------------------------------------- queueing
+
+// Locks the stream and returns an operation to fill in; *ret_error says why there is none (then
+// the stream is not locked).
+static struct exec_op *op_begin(struct irtb_stream *stream, bool even_if_lost,
+                                cudaError_t *ret_error)
+{
+    cudaError_t error = device_error(stream->device);
+    if (error && !even_if_lost) {
+        *ret_error = error;
+        return NULL;
+    }
+    pthread_mutex_lock(&stream->lock);
+    struct exec_op *op = stream->free;
+    if (op) {
+        stream->free = op->next;
+    } else {
+        op = aligned_alloc(16, exec_align(sizeof *op, 16));
+        if (!op) {
+            pthread_mutex_unlock(&stream->lock);
+            *ret_error = cudaErrorMemoryAllocation;
+            return NULL;
+        }
+        op->big_params = NULL;
+        op->big_size = 0;
+    }
+    op->next = NULL;
+    op->always = false;
+    return op;
+}
+
+// Appends the operation, unlocks the stream and makes it ready if it was idle.
+static void op_commit(struct irtb_stream *stream, struct exec_op *op)
+{
+    *stream->tail = op;
+    stream->tail = &op->next;
+    atomic_store_explicit(&stream->enqueued,
+                          atomic_load_explicit(&stream->enqueued, memory_order_relaxed) + 1,
+                          memory_order_release);
+    bool ready = stream->state == EXEC_STREAM_IDLE;
+    if (ready) {
+        stream->state = EXEC_STREAM_READY;
+        atomic_fetch_add(&stream->refs, 1); // queued work keeps the stream
+        exec_pool_push(stream, stream->bucket);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (ready) {
+        exec_pool_notify(false);
+    }
+}
+
+cudaError_t exec_stream_copy(struct irtb_stream *stream, const struct irtb_copy *copy)
+{
+    cudaError_t error = cudaSuccess;
+    struct exec_op *op = op_begin(stream, false, &error);
+    if (op) {
+        op->kind = EXEC_OP_COPY;
+        op->copy = *copy;
+        op_commit(stream, op);
+    }
+    return error;
+}
+
+cudaError_t exec_stream_fill(struct irtb_stream *stream, const struct irtb_fill *fill)
+{
+    cudaError_t error = cudaSuccess;
+    struct exec_op *op = op_begin(stream, false, &error);
+    if (op) {
+        op->kind = EXEC_OP_FILL;
+        op->fill = *fill;
+        op_commit(stream, op);
+    }
+    return error;
+}
+
+cudaError_t exec_stream_host(struct irtb_stream *stream, void (*function)(void *), void *argument,
+                             bool always)
+{
+    cudaError_t error = cudaSuccess;
+    struct exec_op *op = op_begin(stream, always, &error);
+    if (op) {
+        op->kind = EXEC_OP_HOST;
+        op->always = always;
+        op->host.function = function;
+        op->host.argument = argument;
+        op_commit(stream, op);
+    }
+    return error;
+}
+
+cudaError_t exec_stream_launch(struct irtb_stream *stream, const struct exec_launch *launch,
+                               const struct exec_param *params, uint32_t param_count,
+                               uint32_t params_size, void *const *arguments)
+{
+    cudaError_t error = cudaSuccess;
+    struct exec_op *op = op_begin(stream, false, &error);
+    if (!op) {
+        return error;
+    }
+    unsigned char *to = op->params;
+    if (params_size > INLINE_PARAMS) {
+        if (op->big_size < params_size) {
+            free(op->big_params);
+            op->big_size = exec_align(params_size, 4096);
+            op->big_params = aligned_alloc(16, op->big_size);
+        }
+        to = op->big_params;
+        if (!to) {
+            op->big_size = 0;
+            op->next = stream->free;
+            stream->free = op;
+            pthread_mutex_unlock(&stream->lock);
+            return cudaErrorMemoryAllocation;
+        }
+    }
+    for (uint32_t i = 0; i < param_count; i++) {
+        memcpy(to + params[i].offset, arguments[i], params[i].size);
+    }
+    op->kind = EXEC_OP_LAUNCH;
+    op->launch = *launch;
+    op->big = params_size > INLINE_PARAMS;
+    op_commit(stream, op);
+    return cudaSuccess;
+}
+
+cudaError_t exec_stream_record(struct irtb_stream *stream, struct exec_record *record)
+{
+    cudaError_t error = cudaSuccess;
+    struct exec_op *op = op_begin(stream, false, &error);
+    if (!op) {
+        return error;
+    }
+    if (stream->state == EXEC_STREAM_IDLE) {
+        // Nothing stands before it: complete now, without anybody's help.
+        op->next = stream->free;
+        stream->free = op;
+        pthread_mutex_unlock(&stream->lock);
+        exec_record_complete(record);
+        exec_record_unref(record);
+        return cudaSuccess;
+    }
+    op->kind = EXEC_OP_RECORD;
+    op->record = record;
+    atomic_fetch_add(&stream->refs, 1);
+    record->target = atomic_load(&stream->enqueued) + 1;
+    record->stream = stream;
+    op_commit(stream, op);
+    return cudaSuccess;
+}
+
+cudaError_t exec_stream_wait_record(struct irtb_stream *stream, struct exec_record *record)
+{
+    cudaError_t error = cudaSuccess;
+    struct exec_op *op = op_begin(stream, false, &error);
+    if (op) {
+        op->kind = EXEC_OP_WAIT;
+        op->record = record;
+        op_commit(stream, op);
+    }
+    return error;
+}
+
+// ---------------------------------------------------------------- running
+
+static void complete_one(struct irtb_stream *stream)
+{
+    atomic_fetch_add(&stream->completed, 1);
+    if (atomic_load(&stream->waiters)) {
+        atomic_fetch_add(&stream->wake, 1);
+        exec_futex_wake(&stream->wake, INT_MAX);
+    }
+}
+
+void exec_stream_nudge(struct irtb_stream *stream)
+{
+    if (stream && atomic_load(&stream->waiters)) {
+        atomic_fetch_add(&stream->wake, 1);
+        exec_futex_wake(&stream->wake, INT_MAX);
+    }
+}
+
+// Copies and fills touch addresses that the application chose: a fault there is the device's.
+static void move_bytes(struct exec_device *device, const struct exec_op *op)
+{
+    exec_fault_install();
+    exec_fault_thread();
+    struct exec_fault_frame frame;
+    exec_fault_push(&frame);
+    if (sigsetjmp(frame.jump, 0) == 0) {
+        if (op->kind == EXEC_OP_COPY) {
+            exec_copy_box(&op->copy);
+        } else {
+            exec_fill_box(&op->fill);
+        }
+        exec_fault_pop(&frame);
+        return;
+    }
+    exec_fault_pop(&frame);
+    exec_device_fail(device, frame.error);
+}
+
+static void run_op(struct irtb_stream *stream, struct exec_op *op)
+{
+    struct exec_device *device = stream->device;
+    bool lost = device_error(device) != cudaSuccess;
+    switch (op->kind) {
+    case EXEC_OP_COPY:
+    case EXEC_OP_FILL:
+        if (!lost) {
+            move_bytes(device, op);
+        }
+        break;
+    case EXEC_OP_LAUNCH:
+        if (!lost) {
+            cudaError_t error = exec_grid_run(device, stream, &op->launch,
+                                              op->big ? op->big_params : op->params);
+            if (error) {
+                exec_device_fail(device, error);
+            }
+        }
+        break;
+    case EXEC_OP_RECORD:
+        exec_record_complete(op->record);
+        exec_record_unref(op->record);
+        break;
+    case EXEC_OP_WAIT: // passed only when the record is complete
+        exec_record_unref(op->record);
+        break;
+    case EXEC_OP_HOST: // see host_op
+        break;
+    }
+}
+
+// A host function on its own thread; the stream is in state HOST.
+static void host_op(void *argument)
+{
+    struct irtb_stream *stream = argument;
+    pthread_mutex_lock(&stream->lock);
+    struct exec_op *op = stream->head;
+    pthread_mutex_unlock(&stream->lock);
+    op->host.function(op->host.argument);
+    pthread_mutex_lock(&stream->lock);
+    stream->head = op->next;
+    if (!stream->head) {
+        stream->tail = &stream->head;
+    }
+    op->next = stream->free;
+    stream->free = op;
+    stream->state = EXEC_STREAM_READY;
+    complete_one(stream);
+    bool more = stream->head != NULL;
+    if (more) {
+        exec_pool_push(stream, stream->bucket);
+    } else {
+        stream->state = EXEC_STREAM_IDLE;
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (more) {
+        exec_pool_notify(true);
+    } else {
+        exec_stream_unref(stream);
+    }
+}
+
+// Runs operations of a stream that this thread owns (state READY, off the list) until nothing is
+// left, it blocks, `until` operations are complete, or (workers) something better is ready.
+static void stream_run(struct irtb_stream *stream, uint64_t until, bool worker)
+{
+    bool idle = false, notify = false;
+    pthread_mutex_lock(&stream->lock);
+    stream->state = EXEC_STREAM_RUNNING;
+    for (;;) {
+        struct exec_op *op = stream->head;
+        if (!op) {
+            stream->state = EXEC_STREAM_IDLE;
+            idle = true;
+            break;
+        }
+        bool enough = atomic_load_explicit(&stream->completed, memory_order_relaxed) >= until ||
+                      (worker && exec_pool_stopping());
+        bool small = !worker && op->kind == EXEC_OP_LAUNCH && !exec_grid_may_run_here();
+        if (enough || small || (worker && exec_pool_better_ready(stream->bucket))) {
+            stream->state = EXEC_STREAM_READY;
+            exec_pool_push(stream, stream->bucket);
+            notify = true;
+            break;
+        }
+        if (op->kind == EXEC_OP_WAIT && !atomic_load(&op->record->done)) {
+            stream->state = EXEC_STREAM_BLOCKED;
+            stream->blocked_on = op->record;
+            if (exec_record_block(op->record, stream)) {
+                break;
+            }
+            stream->state = EXEC_STREAM_RUNNING;
+        }
+        if (op->kind == EXEC_OP_HOST &&
+            (op->always || device_error(stream->device) == cudaSuccess)) {
+            stream->state = EXEC_STREAM_HOST;
+            pthread_mutex_unlock(&stream->lock);
+            if (exec_host_call(host_op, stream)) {
+                host_op(stream); // no thread to be had: here, late rather than never
+            }
+            return;
+        }
+        pthread_mutex_unlock(&stream->lock);
+        run_op(stream, op);
+        pthread_mutex_lock(&stream->lock);
+        stream->head = op->next;
+        if (!stream->head) {
+            stream->tail = &stream->head;
+        }
+        op->next = stream->free;
+        stream->free = op;
+        complete_one(stream);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (notify) {
+        exec_pool_notify(false);
+    }
+    if (idle) {
+        exec_stream_unref(stream);
+    }
+}
+
+void exec_stream_run_picked(struct irtb_stream *stream)
+{
+    stream_run(stream, UINT64_MAX, true);
+}
+
+void exec_stream_unblock(struct irtb_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->state = EXEC_STREAM_READY;
+    stream->blocked_on = NULL;
+    exec_pool_push(stream, stream->bucket);
+    pthread_mutex_unlock(&stream->lock);
+    exec_stream_nudge(stream);
+    exec_pool_notify(false);
+}
+
+// ---------------------------------------------------------------- waiting
+
+bool exec_stream_help(struct irtb_stream *stream, uint64_t target, int depth)
+{
+    if (atomic_load(&stream->completed) >= target) {
+        return true;
+    }
+    struct irtb_stream *other = NULL;
+    uint64_t other_target = 0;
+    bool claimed = false;
+    pthread_mutex_lock(&stream->lock);
+    if (stream->state == EXEC_STREAM_READY) {
+        bool small = stream->head && stream->head->kind == EXEC_OP_LAUNCH &&
+                     !exec_grid_may_run_here();
+        claimed = !small && exec_pool_claim(stream);
+    } else if (stream->state == EXEC_STREAM_BLOCKED && depth < HELP_DEPTH) {
+        struct exec_record *record = stream->blocked_on;
+        pthread_mutex_lock(&record->lock);
+        other = record->stream;
+        other_target = record->target;
+        if (other) {
+            atomic_fetch_add(&other->refs, 1);
+        }
+        pthread_mutex_unlock(&record->lock);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (claimed) {
+        stream_run(stream, target, false);
+        return true;
+    }
+    if (other) {
+        bool helped = exec_stream_help(other, other_target, depth + 1);
+        exec_stream_unref(other);
+        return helped;
+    }
+    return exec_grid_may_run_here() && exec_pool_join(stream);
+}
+
+static void wait_for(struct irtb_stream *stream, uint64_t target)
+{
+    uint64_t spin_end = 0;
+    while (atomic_load(&stream->completed) < target) {
+        if (exec_stream_help(stream, target, 0)) {
+            spin_end = 0;
+            continue;
+        }
+        uint64_t now = exec_now();
+        if (!spin_end) {
+            spin_end = now + SPIN_NS;
+        }
+        if (now < spin_end) {
+            for (int i = 0; i < 64 && atomic_load(&stream->completed) < target; i++) {
+                exec_pause();
+            }
+            continue;
+        }
+        atomic_fetch_add(&stream->waiters, 1);
+        uint32_t wake = atomic_load(&stream->wake);
+        // Bounded while it waits for another stream, whose work may become ours to help with.
+        if (atomic_load(&stream->completed) < target) {
+            exec_futex_wait(&stream->wake, wake, 2000000);
+        }
+        atomic_fetch_sub(&stream->waiters, 1);
+    }
+}
+
+cudaError_t exec_stream_query(struct irtb_stream *stream)
+{
+    cudaError_t error = device_error(stream->device);
+    if (error) {
+        return error;
+    }
+    if (atomic_load(&stream->completed) >= atomic_load(&stream->enqueued)) {
+        return cudaSuccess;
+    }
+    return cudaErrorNotReady;
+}
+
+cudaError_t exec_stream_synchronize(struct irtb_stream *stream)
+{
+    wait_for(stream, atomic_load(&stream->enqueued));
+    return device_error(stream->device);
+}
+
+cudaError_t exec_device_synchronize(struct exec_device *device)
+{
+    struct target {
+        struct irtb_stream *stream;
+        uint64_t count;
+    } few[32], *targets = few;
+    size_t capacity = sizeof few / sizeof *few, count = 0, pending = 0;
+    bool all = true; // whether every pending stream found room
+    do {
+        count = pending = 0;
+        pthread_mutex_lock(&device->lock);
+        for (struct irtb_stream *s = device->streams; s; s = s->list_next) {
+            uint64_t enqueued = atomic_load(&s->enqueued);
+            if (atomic_load(&s->completed) >= enqueued) {
+                continue;
+            }
+            pending++;
+            if (count < capacity) {
+                atomic_fetch_add(&s->refs, 1);
+                targets[count++] = (struct target){s, enqueued};
+            }
+        }
+        pthread_mutex_unlock(&device->lock);
+        all = count == pending;
+        for (size_t i = 0; i < count; i++) {
+            wait_for(targets[i].stream, targets[i].count);
+            exec_stream_unref(targets[i].stream);
+        }
+    } while (!all);
+    return device_error(device);
+}

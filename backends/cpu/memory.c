@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Heaps of device memory. Small pieces come from slabs of one size class each; large ones have a
+// mapping of their own with inaccessible guards around it.
+#include "memory.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+enum {
+    GRANULE = 512,
+    SMALL = 128 << 10,      // up to here: slabs
+    SLAB_SIZE = 2 << 20,
+    GUARD = 1 << 20,        // inaccessible bytes before and after a mapping
+    HUGE = 2 << 20,
+};
+
+struct cpu_slab {
+    struct cpu_slab *next, *prev; // among slabs with a free piece
+    char *base;
+    size_t piece;
+    unsigned size_class, count, used, fresh; // fresh: pieces never handed out start here
+    uint16_t *links;                         // per piece: next free piece + 1
+    unsigned free_head;                      // piece + 1, 0 none
+    bool listed;
+};
+
+struct cpu_allocation {
+    void *ptr;
+    size_t size;            // charged
+    struct cpu_slab *slab;  // NULL: own mapping
+    void *mapping;
+    size_t mapping_size;
+    UT_hash_handle hh;
+};
+
+void cpu_heap_init(struct cpu_heap *heap, size_t budget)
+{
+    memset(heap, 0, sizeof *heap);
+    pthread_mutex_init(&heap->lock, NULL);
+    heap->budget = budget;
+}
+
+// Classes 512, 1024, then steps of a quarter of the power of two below.
+static size_t class_size(unsigned index)
+{
+    if (index < 4) {
+        return (index + 1) * (size_t)GRANULE;
+    }
+    unsigned power = (index - 4) / 4, step = (index - 4) % 4;
+    return ((size_t)GRANULE * 4 << power) + (step + 1) * ((size_t)GRANULE << power);
+}
+
+static unsigned class_of(size_t size)
+{
+    unsigned index = 0;
+    while (class_size(index) < size) {
+        index++;
+    }
+    return index;
+}
+
+// Maps `size` usable bytes between guards, aligned to `alignment`.
+static char *map_guarded(size_t size, size_t alignment, void **ret_mapping, size_t *ret_size)
+{
+    if (size > SIZE_MAX / 2) {
+        return NULL;
+    }
+    size_t whole = size + 2 * (size_t)GUARD + alignment;
+    char *mapping = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                         0);
+    if (mapping == MAP_FAILED) {
+        return NULL;
+    }
+    char *base = (char *)(((uintptr_t)mapping + GUARD + alignment - 1) & ~(alignment - 1));
+    if (mprotect(base, size, PROT_READ | PROT_WRITE)) {
+        munmap(mapping, whole);
+        return NULL;
+    }
+    if (size >= HUGE) {
+        madvise(base, size, MADV_HUGEPAGE);
+    }
+    *ret_mapping = mapping;
+    *ret_size = whole;
+    return base;
+}
+
+static void slab_list(struct cpu_heap *heap, struct cpu_slab *slab)
+{
+    struct cpu_slab **head = &heap->slabs[slab->size_class];
+    slab->prev = NULL;
+    slab->next = *head;
+    if (*head) {
+        (*head)->prev = slab;
+    }
+    *head = slab;
+    slab->listed = true;
+}
+
+static void slab_unlist(struct cpu_heap *heap, struct cpu_slab *slab)
+{
+    *(slab->prev ? &slab->prev->next : &heap->slabs[slab->size_class]) = slab->next;
+    if (slab->next) {
+        slab->next->prev = slab->prev;
+    }
+    slab->listed = false;
+}
+
+static void slab_destroy(struct cpu_slab *slab)
+{
+    if (slab) {
+        if (slab->base) {
+            munmap(slab->base - GUARD, SLAB_SIZE + 2 * (size_t)GUARD);
+        }
+        free(slab->links);
+        free(slab);
+    }
+}
+
+static struct cpu_slab *slab_create(unsigned size_class)
+{
+    struct cpu_slab *slab = calloc(1, sizeof *slab);
+    if (!slab) {
+        return NULL;
+    }
+    slab->size_class = size_class;
+    slab->piece = class_size(size_class);
+    slab->count = (unsigned)(SLAB_SIZE / slab->piece);
+    slab->links = calloc(slab->count, sizeof *slab->links);
+    size_t whole = SLAB_SIZE + 2 * (size_t)GUARD;
+    char *mapping = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                         0);
+    if (mapping == MAP_FAILED || !slab->links) {
+        if (mapping != MAP_FAILED) {
+            munmap(mapping, whole);
+        }
+        slab_destroy(slab);
+        return NULL;
+    }
+    slab->base = mapping + GUARD;
+    if (mprotect(slab->base, SLAB_SIZE, PROT_READ | PROT_WRITE)) {
+        slab_destroy(slab);
+        return NULL;
+    }
+    return slab;
+}
+
+static void *slab_take(struct cpu_heap *heap, size_t size, struct cpu_slab **ret_slab)
+{
+    unsigned index = class_of(size);
+    struct cpu_slab *slab = heap->slabs[index];
+    if (!slab) {
+        slab = slab_create(index);
+        if (!slab) {
+            return NULL;
+        }
+        slab_list(heap, slab);
+    }
+    unsigned piece;
+    if (slab->free_head) {
+        piece = slab->free_head - 1;
+        slab->free_head = slab->links[piece];
+    } else {
+        piece = slab->fresh++;
+    }
+    if (++slab->used == slab->count) {
+        slab_unlist(heap, slab);
+    }
+    *ret_slab = slab;
+    return slab->base + piece * slab->piece;
+}
+
+static void slab_give(struct cpu_heap *heap, struct cpu_slab *slab, void *ptr)
+{
+    unsigned piece = (unsigned)((size_t)((char *)ptr - slab->base) / slab->piece);
+    slab->links[piece] = (uint16_t)slab->free_head;
+    slab->free_head = piece + 1;
+    slab->used--;
+    if (!slab->listed) {
+        slab_list(heap, slab);
+    }
+    // Keep one empty slab of a class, so that malloc/free in a loop does not map and unmap.
+    if (!slab->used && (slab->next || slab->prev)) {
+        slab_unlist(heap, slab);
+        slab_destroy(slab);
+    }
+}
+
+cudaError_t cpu_heap_alloc(struct cpu_heap *heap, size_t size, void **ret_ptr)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    bool small = size <= SMALL;
+    size_t charged = small ? class_size(class_of(size)) : (size + page - 1) & ~(page - 1);
+    struct cpu_allocation *allocation = calloc(1, sizeof *allocation);
+    if (!allocation || charged < size) {
+        free(allocation);
+        return cudaErrorMemoryAllocation;
+    }
+    allocation->size = charged;
+    pthread_mutex_lock(&heap->lock);
+    if (charged > heap->budget - heap->used) {
+        pthread_mutex_unlock(&heap->lock);
+        free(allocation);
+        return cudaErrorMemoryAllocation;
+    }
+    heap->used += charged;
+    if (small) {
+        allocation->ptr = slab_take(heap, size, &allocation->slab);
+    } else {
+        pthread_mutex_unlock(&heap->lock); // mapping takes long
+        allocation->ptr = map_guarded(charged, charged >= HUGE ? HUGE : page,
+                                      &allocation->mapping, &allocation->mapping_size);
+        pthread_mutex_lock(&heap->lock);
+    }
+    if (allocation->ptr) {
+        HASH_ADD_PTR(heap->allocations, ptr, allocation);
+    } else {
+        heap->used -= charged;
+    }
+    pthread_mutex_unlock(&heap->lock);
+    if (!allocation->ptr) {
+        free(allocation);
+        return cudaErrorMemoryAllocation;
+    }
+    *ret_ptr = allocation->ptr;
+    return cudaSuccess;
+}
+
+cudaError_t cpu_heap_free(struct cpu_heap *heap, void *ptr)
+{
+    struct cpu_allocation *allocation;
+    pthread_mutex_lock(&heap->lock);
+    HASH_FIND_PTR(heap->allocations, &ptr, allocation);
+    if (!allocation) {
+        pthread_mutex_unlock(&heap->lock);
+        return cudaErrorInvalidValue;
+    }
+    HASH_DEL(heap->allocations, allocation);
+    heap->used -= allocation->size;
+    if (allocation->slab) {
+        slab_give(heap, allocation->slab, ptr);
+    }
+    pthread_mutex_unlock(&heap->lock);
+    if (!allocation->slab) {
+        munmap(allocation->mapping, allocation->mapping_size);
+    }
+    free(allocation);
+    return cudaSuccess;
+}
+
+void cpu_heap_info(struct cpu_heap *heap, size_t *ret_free, size_t *ret_total)
+{
+    pthread_mutex_lock(&heap->lock);
+    *ret_free = heap->budget - heap->used;
+    *ret_total = heap->budget;
+    pthread_mutex_unlock(&heap->lock);
+}
+
+void cpu_heap_clear(struct cpu_heap *heap)
+{
+    for (;;) {
+        pthread_mutex_lock(&heap->lock);
+        void *ptr = heap->allocations ? heap->allocations->ptr : NULL;
+        pthread_mutex_unlock(&heap->lock);
+        if (!ptr) {
+            return;
+        }
+        cpu_heap_free(heap, ptr);
+    }
+}
+
+size_t cpu_machine_memory(void)
+{
+    static const char *const limits[] = {
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    };
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        FILE *file = fopen(limits[i], "re");
+        unsigned long long limit;
+        if (file) {
+            if (fscanf(file, "%llu", &limit) == 1 && limit > 0 && limit < memory) {
+                memory = (size_t)limit;
+            }
+            fclose(file);
+        }
+    }
+    return memory;
+}
+
+bool cpu_range_mapped(const void *ptr, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = (uintptr_t)ptr & ~(uintptr_t)(page - 1);
+    uintptr_t end = (uintptr_t)ptr + size;
+    if (end < (uintptr_t)ptr) {
+        return false;
+    }
+    // msync reports an unmapped page in the range without touching anything.
+    return msync((void *)start, end - start, MS_ASYNC) == 0;
+}

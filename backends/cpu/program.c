@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opening the engine, the list of programs, and compiling kernels once.
+#include "program.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu.h"
+
+enum { MESSAGE_SIZE = 1024 };
+
+static struct {
+    pthread_mutex_t lock; // list; not held while parsing
+    struct cpu_program *list;
+} programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+static const struct jit_engine *engine;
+
+static const struct jit_engine *open_engine(const char *folder, int length, const char *sub,
+                                            char *ret_why, size_t why_size)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%.*s/%s%s", length, folder, sub, JIT_ENGINE_MODULE);
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!module) {
+        snprintf(ret_why, why_size, "%s", dlerror());
+        return NULL;
+    }
+    const struct jit_engine *table = dlsym(module, JIT_ENGINE_SYMBOL);
+    if (!table || table->abi != JIT_ENGINE_ABI) {
+        snprintf(ret_why, why_size, "%.900s does not fit this version", path);
+        dlclose(module);
+        return NULL;
+    }
+    return table; // never closed: compiled code lives in it
+}
+
+static void engine_init(void)
+{
+    Dl_info self;
+    char why[1024] = "the place of this module is unknown", first[1024];
+    // Beside this module, or (build tree) in its jit/ folder.
+    if (dladdr((void *)&programs, &self) && self.dli_fname) {
+        const char *slash = strrchr(self.dli_fname, '/');
+        const char *folder = slash ? self.dli_fname : ".";
+        int length = slash ? (int)(slash - self.dli_fname) : 1;
+        engine = open_engine(folder, length, "", first, sizeof first);
+        if (!engine) {
+            engine = open_engine(folder, length, "jit/", why, sizeof why);
+            snprintf(why, sizeof why, "%s", first);
+        }
+    }
+    if (!engine) {
+        CPU_LOG("cpu", CPU_ERROR,
+                "kernels cannot run: the compiler module " JIT_ENGINE_MODULE
+                " cannot be opened (built with -Dkernels=disabled?): %s",
+                why);
+    }
+}
+
+const struct jit_engine *cpu_engine(void)
+{
+    pthread_once(&engine_once, engine_init);
+    return engine;
+}
+
+static bool same_units(const struct cpu_program *program, const struct irtb_code_unit *units,
+                       size_t count)
+{
+    if (program->unit_count != count) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (program->units[i].text != units[i].text || program->units[i].size != units[i].size) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct cpu_program *find_locked(const struct irtb_code_unit *units, size_t count)
+{
+    for (struct cpu_program *p = programs.list; p; p = p->next) {
+        if (same_units(p, units, count)) {
+            p->refs++;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static void program_destroy(struct cpu_program *program)
+{
+    for (size_t i = 0; program->kernels && i < program->function_count; i++) {
+        struct cpu_kernel *kernel = &program->kernels[i];
+        cpu_engine()->kernel_unref(kernel->code);
+        free(kernel->params);
+        pthread_mutex_destroy(&kernel->lock);
+        pthread_cond_destroy(&kernel->changed);
+    }
+    if (program->program) {
+        cpu_engine()->program_destroy(program->program);
+    }
+    free(program->kernels);
+    free(program->units);
+    free(program);
+}
+
+static int make_kernels(struct cpu_program *program)
+{
+    program->kernels = calloc(program->function_count ? program->function_count : 1,
+                              sizeof *program->kernels);
+    if (!program->kernels) {
+        return -1;
+    }
+    int r = 0;
+    for (size_t i = 0; i < program->function_count; i++) {
+        struct cpu_kernel *kernel = &program->kernels[i];
+        const struct jit_function *function = &program->functions[i];
+        pthread_mutex_init(&kernel->lock, NULL);
+        pthread_cond_init(&kernel->changed, NULL);
+        kernel->function = function;
+        kernel->index = (uint32_t)i;
+        if (!function->is_entry || !function->param_count) {
+            continue;
+        }
+        kernel->params = calloc(function->param_count, sizeof *kernel->params);
+        if (!kernel->params) {
+            r = -1;
+            continue;
+        }
+        for (uint32_t k = 0; k < function->param_count; k++) {
+            kernel->params[k] = (struct exec_param){function->params[k].offset,
+                                                    function->params[k].size,
+                                                    function->params[k].align};
+        }
+    }
+    return r;
+}
+
+static cudaError_t program_create(const struct irtb_code_unit *units, size_t count,
+                                  struct cpu_program **ret_program)
+{
+    const struct jit_engine *e = cpu_engine();
+    if (!e) {
+        return cudaErrorNotSupported;
+    }
+    struct cpu_program *program = calloc(1, sizeof *program);
+    struct jit_source *sources = calloc(count, sizeof *sources);
+    struct irtb_code_unit *key = calloc(count, sizeof *key);
+    if (!program || !sources || !key) {
+        free(program);
+        free(sources);
+        free(key);
+        return cudaErrorMemoryAllocation;
+    }
+    memcpy(key, units, count * sizeof *key);
+    program->refs = 1;
+    program->unit_count = count;
+    program->units = key;
+    for (size_t i = 0; i < count; i++) {
+        sources[i] = (struct jit_source){units[i].text, units[i].size, units[i].name};
+    }
+    char message[MESSAGE_SIZE] = "";
+    int r = e->program_create(sources, count, &program->program, message, sizeof message);
+    free(sources);
+    if (r) {
+        CPU_LOG("cpu", CPU_ERROR, "PTX cannot be loaded: %s", message);
+        program->program = NULL;
+        program_destroy(program);
+        return cudaErrorInvalidPtx;
+    }
+    program->functions = e->functions(program->program, &program->function_count);
+    program->variables = e->variables(program->program, &program->variable_count);
+    for (size_t i = 0; i < program->variable_count; i++) {
+        program->const_bytes += program->variables[i].is_const ? program->variables[i].size : 0;
+    }
+    if (make_kernels(program)) {
+        program_destroy(program);
+        return cudaErrorMemoryAllocation;
+    }
+    *ret_program = program;
+    return cudaSuccess;
+}
+
+cudaError_t cpu_program_get(const struct irtb_code_unit *units, size_t count,
+                            struct cpu_program **ret_program)
+{
+    pthread_mutex_lock(&programs.lock);
+    struct cpu_program *program = find_locked(units, count);
+    pthread_mutex_unlock(&programs.lock);
+    if (!program) {
+        cudaError_t error = program_create(units, count, &program);
+        if (error) {
+            return error;
+        }
+        // Another thread may have made the same one meanwhile; the first in the list is used.
+        pthread_mutex_lock(&programs.lock);
+        struct cpu_program *other = find_locked(units, count);
+        if (!other) {
+            program->next = programs.list;
+            programs.list = program;
+        }
+        pthread_mutex_unlock(&programs.lock);
+        if (other) {
+            program_destroy(program);
+            program = other;
+        }
+    }
+    *ret_program = program;
+    return cudaSuccess;
+}
+
+void cpu_program_put(struct cpu_program *program)
+{
+    pthread_mutex_lock(&programs.lock);
+    bool last = --program->refs == 0;
+    for (struct cpu_program **p = &programs.list; last && *p; p = &(*p)->next) {
+        if (*p == program) {
+            *p = program->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&programs.lock);
+    if (last) {
+        program_destroy(program);
+    }
+}
+
+static cudaError_t compile(struct cpu_program *program, struct cpu_kernel *kernel)
+{
+    const struct jit_options options = {.lanes = 1};
+    char message[MESSAGE_SIZE] = "";
+    struct jit_kernel *code;
+    if (cpu_engine()->compile(program->program, kernel->index, &options, &code, message,
+                              sizeof message)) {
+        CPU_LOG("cpu", CPU_ERROR, "kernel %s cannot be compiled: %s", kernel->function->name,
+                message);
+        return cudaErrorNotSupported;
+    }
+    kernel->code = code;
+    kernel->exec = (struct exec_kernel){
+        .name = kernel->function->name,
+        .thread = code->thread,
+        .block = code->block,
+        .frame_size = code->frame_size,
+        .local_size = code->local_size,
+        .static_shared = code->static_shared,
+        .dynamic_shared_offset = code->dynamic_shared_offset,
+        .can_spin = code->can_spin,
+        .helpers = cpu_engine()->helpers(),
+    };
+    return cudaSuccess;
+}
+
+cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *kernel)
+{
+    if (atomic_load_explicit(&kernel->ready, memory_order_acquire)) {
+        return cudaSuccess;
+    }
+    pthread_mutex_lock(&kernel->lock);
+    while (kernel->state == CPU_KERNEL_COMPILING) {
+        pthread_cond_wait(&kernel->changed, &kernel->lock);
+    }
+    if (kernel->state == CPU_KERNEL_NEW) {
+        kernel->state = CPU_KERNEL_COMPILING;
+        pthread_mutex_unlock(&kernel->lock);
+        cudaError_t error = compile(program, kernel);
+        pthread_mutex_lock(&kernel->lock);
+        kernel->error = error;
+        kernel->state = error ? CPU_KERNEL_BAD : CPU_KERNEL_READY;
+        atomic_store_explicit(&kernel->ready, !error, memory_order_release);
+        pthread_cond_broadcast(&kernel->changed);
+    }
+    cudaError_t error = kernel->state == CPU_KERNEL_BAD ? kernel->error : cudaSuccess;
+    pthread_mutex_unlock(&kernel->lock);
+    return error;
+}
