@@ -354,7 +354,11 @@ cudaError_t irt_core_cudaDeviceReset(void)
         irt_mutex_unlock(&devices[i].lock);
     }
     atomic_fetch_add(&device->generation, 1);
-    return irt_backend()->device_reset(device->id);
+    error = irt_backend()->device_reset(device->id);
+    if (!error) {
+        irt_module_restore_managed(device);
+    }
+    return error;
 }
 
 static bool limit_is_valid(enum cudaLimit limit)
