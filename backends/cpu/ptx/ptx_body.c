@@ -101,6 +101,11 @@ static bool check_vector(struct ptx_parser *p, const struct ptx_token *token,
     if (!place || !memory || phrase->opcode == PTX_OP_mov) {
         return true;
     }
+    unsigned bytes = phrase->vector * ptx_type_size(phrase->types[0]);
+    if (bytes > 32 || (bytes > 16 && phrase->vector < 4) || (phrase->vector == 8 && bytes < 32)) {
+        ptx_error_at(p, token, "'%.100s': no such vector in memory", phrase->text);
+        return false;
+    }
     unsigned written = vector                                ? operand->count
                        : operand->kind == PTX_OPERAND_SYMBOL ? operand->symbol->vector
                                                              : 1;
