@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// jit_compile: unit -> LLVM module (emit.c) -> object -> code in memory (orc.c), and the life of a
+// compiled kernel. Dumps the module for INFINIRT_DUMP=llvm and its assembly is left to debuggers.
+#include "jit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+
+#include "../ir/ir.h"
+#include "emit.h"
+#include "orc.h"
+
+struct kernel {
+    struct jit_kernel public; // first: what the caller holds
+    struct orc_code *code;
+};
+
+struct work {
+    const struct ir_unit *unit;
+    const struct jit_options *options;
+    struct jit_kernel **ret_kernel;
+    char *message;
+    size_t message_size;
+    LLVMContextRef cx;
+    LLVMModuleRef module;
+};
+
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
+{
+    struct work *w = data;
+    if (LLVMGetDiagInfoSeverity(info) == LLVMDSError && w->message[0] == '\0') {
+        char *text = LLVMGetDiagInfoDescription(info);
+        snprintf(w->message, w->message_size, "LLVM: %s", text);
+        LLVMDisposeMessage(text);
+    }
+}
+
+static bool dump_wanted(const char *what)
+{
+    const char *list = secure_getenv("INFINIRT_DUMP");
+    size_t length = strlen(what);
+    while (list != NULL && *list != '\0') {
+        if (strncmp(list, what, length) == 0 && (list[length] == ',' || list[length] == '\0')) {
+            return true;
+        }
+        list = strchr(list, ',');
+        list = list == NULL ? NULL : list + 1;
+    }
+    return false;
+}
+
+static void dump_module(LLVMModuleRef module)
+{
+    char *text = LLVMPrintModuleToString(module);
+    fputs(text, stderr);
+    LLVMDisposeMessage(text);
+}
+
+static int verify(struct work *w)
+{
+#ifndef NDEBUG
+    char *error = NULL;
+    if (LLVMVerifyModule(w->module, LLVMReturnStatusAction, &error)) {
+        snprintf(w->message, w->message_size, "the emitted module is wrong: %s", error);
+        LLVMDisposeMessage(error);
+        return -1;
+    }
+    LLVMDisposeMessage(error);
+#endif
+    return 0;
+}
+
+static int load(struct work *w, LLVMMemoryBufferRef object, const struct emit_result *made)
+{
+    struct kernel *k = calloc(1, sizeof(*k));
+    if (k == NULL) {
+        LLVMDisposeMemoryBuffer(object);
+        snprintf(w->message, w->message_size, "out of memory");
+        return -1;
+    }
+    k->public.code_size = LLVMGetBufferSize(object);
+    if (orc_load(object, &k->code, w->message, w->message_size) != 0) {
+        free(k);
+        return -1;
+    }
+    void *thread = orc_find(k->code, "thread");
+    void *block = made->has_block ? orc_find(k->code, "block") : NULL;
+    if (thread == NULL || (made->has_block && block == NULL)) {
+        snprintf(w->message, w->message_size, "compiled code does not link");
+        orc_unload(k->code);
+        free(k);
+        return -1;
+    }
+    memcpy(&k->public.thread, &thread, sizeof(thread));
+    memcpy(&k->public.block, &block, sizeof(block));
+    const struct ir_unit *unit = w->unit;
+    k->public.frame_size = made->frame_size;
+    k->public.local_size = made->local_size;
+    k->public.static_shared = unit->static_shared;
+    k->public.dynamic_shared_offset = unit->dynamic_shared_offset;
+    k->public.uses_printf = unit->uses_printf;
+    k->public.uses_malloc = unit->uses_malloc;
+    k->public.can_spin = unit->can_spin;
+    k->public.recursive = unit->recursive;
+    *w->ret_kernel = &k->public;
+    return 0;
+}
+
+static int compile_module(struct work *w)
+{
+    struct emit_options options = {.lanes = w->options->lanes, .f16c = orc_has_feature("f16c")};
+    struct emit_result made;
+    if (emit_unit(w->unit, &options, w->cx, w->module, &made, w->message, w->message_size) != 0) {
+        return -1;
+    }
+    if (dump_wanted("llvm")) {
+        dump_module(w->module);
+    }
+    LLVMMemoryBufferRef object;
+    if (verify(w) != 0 ||
+        orc_generate(w->module, made.instructions, &object, w->message, w->message_size) != 0) {
+        return -1;
+    }
+    if (dump_wanted("llvm-opt")) {
+        dump_module(w->module);
+    }
+    return load(w, object, &made);
+}
+
+static int compile(void *data)
+{
+    struct work *w = data;
+    w->cx = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(w->cx, on_diagnostic, w);
+    w->module = LLVMModuleCreateWithNameInContext(w->unit->functions[0]->name, w->cx);
+    int r = compile_module(w);
+    // After a fatal error (orc_guard) this is not reached: a half-changed module is not touched.
+    LLVMDisposeModule(w->module);
+    LLVMContextDispose(w->cx);
+    return r;
+}
+
+int jit_compile(const struct ir_unit *unit, const struct jit_options *options,
+                struct jit_kernel **ret_kernel, char *ret_message, size_t message_size)
+{
+    struct work w = {.unit = unit,
+                     .options = options,
+                     .ret_kernel = ret_kernel,
+                     .message = ret_message,
+                     .message_size = message_size};
+    if (message_size > 0) {
+        ret_message[0] = '\0';
+    }
+    return orc_guard(compile, &w, ret_message, message_size);
+}
+
+struct jit_kernel *jit_kernel_unref(struct jit_kernel *kernel)
+{
+    if (kernel != NULL) {
+        struct kernel *k = (struct kernel *)kernel;
+        orc_unload(k->code);
+        free(k);
+    }
+    return NULL;
+}
+
+static char description[1024];
+static pthread_once_t description_once = PTHREAD_ONCE_INIT;
+
+static void describe(void)
+{
+    unsigned major = 0, minor = 0, patch = 0;
+    LLVMGetVersion(&major, &minor, &patch);
+    snprintf(description, sizeof(description), "LLVM %u.%u.%u, host cpu %s, %s", major, minor,
+             patch, orc_cpu(), orc_features());
+}
+
+const char *jit_description(void)
+{
+    pthread_once(&description_once, describe);
+    return description;
+}
