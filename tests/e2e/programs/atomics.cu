@@ -19,7 +19,8 @@ __device__ double cas_add(double *address, double value)
     do {
         assumed = old;
         old = atomicCAS(word, assumed,
-                        (unsigned long long)__double_as_longlong(value + __longlong_as_double((long long)assumed)));
+                        (unsigned long long)__double_as_longlong(
+                            value + __longlong_as_double((long long)assumed)));
     } while (assumed != old);
     return __longlong_as_double((long long)old);
 }
@@ -97,7 +98,8 @@ int main()
         EXPECT(r.add == 2 * n && r.sub == -sum && r.low == 50 - (n - 1) && r.high == n - 1 - 50);
         EXPECT(r.bits_or == all_or && r.bits_and == 0x80 && r.bits_xor == bits);
         EXPECT(r.increment == inc && r.decrement == dec);
-        EXPECT(r.big == (unsigned long long)n << 33 && r.big_max == (unsigned long long)(n - 1) << 40);
+        EXPECT(r.big == (unsigned long long)n << 33);
+        EXPECT(r.big_max == (unsigned long long)(n - 1) << 40);
         EXPECT(r.real == 0.5f * n && r.precise == 0.25 * n && r.by_cas == 1.5 * n);
         EXPECT(r.small >= 1 && r.small <= n && r.exchange_seen == r.small);
         expect_equal(order.get(), std::vector<int>(n, 1));

@@ -42,7 +42,8 @@ int main()
         double S = s[i], K = k[i], T = t[i], R = r, V = v;
         double d1 = (std::log(S / K) + (R + 0.5 * V * V) * T) / (V * std::sqrt(T));
         double d2 = d1 - V * std::sqrt(T), e = std::exp(-R * T);
-        double n1 = 0.5 * std::erfc(-d1 / std::sqrt(2.0)), n2 = 0.5 * std::erfc(-d2 / std::sqrt(2.0));
+        double n1 = 0.5 * std::erfc(-d1 / std::sqrt(2.0)),
+               n2 = 0.5 * std::erfc(-d2 / std::sqrt(2.0));
         double c = S * n1 - K * e * n2;
         EXPECT(near(call[i], c, 2e-4));
         EXPECT(near(put[i], c - S + K * e, 2e-4)); // put-call parity

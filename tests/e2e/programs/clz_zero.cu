@@ -23,8 +23,16 @@ __global__ void bits(const unsigned long long *in, int *out, int n)
 
 int main()
 {
-    std::vector<unsigned long long> in{0, 1, 2, 3, 0x80000000ull, 0xffffffffull, 0x100000000ull,
-                                       0x8000000000000000ull, ~0ull, 0x00f0000000000000ull};
+    std::vector<unsigned long long> in{0,
+                                       1,
+                                       2,
+                                       3,
+                                       0x80000000ull,
+                                       0xffffffffull,
+                                       0x100000000ull,
+                                       0x8000000000000000ull,
+                                       ~0ull,
+                                       0x00f0000000000000ull};
     Random random(21);
     for (int i = 0; i < 50; i++) {
         in.push_back(random.next() >> random.below(64));
@@ -52,7 +60,8 @@ int main()
                 }
             }
         }
-        const int want[8] = {clz, ffs, clzll, ffsll, popc, popcll, (int)reversed, low ? ffs - 1 : -1};
+        const int want[8] = {clz,  ffs,    clzll,         ffsll,
+                             popc, popcll, (int)reversed, low ? ffs - 1 : -1};
         for (int j = 0; j < 8; j++) {
             if (got[i * 8 + j] != want[j]) {
                 FAIL("%#llx, function %d: got %d, want %d", v, j, got[i * 8 + j], want[j]);

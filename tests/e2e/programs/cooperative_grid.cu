@@ -41,7 +41,8 @@ int main()
     difference.fill(0);
     int *pa = a, *pd = difference;
     void *arguments[] = {&pa, &pd, &w, &h};
-    CHECK(cudaLaunchCooperativeKernel((const void *)neighbours, dim3(2, 1), dim3(2, 2), arguments, 0, 0));
+    CHECK(cudaLaunchCooperativeKernel((const void *)neighbours, dim3(2, 1), dim3(2, 2), arguments,
+                                      0, 0));
     CHECK_LAUNCH();
     expect_equal(difference.get(), std::vector<int>(w * h, 0));
 
@@ -59,8 +60,8 @@ int main()
 
     CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
     CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, sum, 64, 0));
-    EXPECT_ERROR(cudaLaunchCooperativeKernel((const void *)sum, dim3(sms * per_sm + 1), dim3(64), more,
-                                             0, 0),
+    EXPECT_ERROR(cudaLaunchCooperativeKernel((const void *)sum, dim3(sms * per_sm + 1), dim3(64),
+                                             more, 0, 0),
                  cudaErrorCooperativeLaunchTooLarge);
     EXPECT(cudaGetLastError() == cudaErrorCooperativeLaunchTooLarge);
     return pass();

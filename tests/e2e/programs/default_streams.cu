@@ -41,7 +41,8 @@ int main()
         add<<<1, 64, 0, MINE>>>(p, 1);
         add<<<1, 64, 0, MINE>>>(p, 5);
         std::vector<int> host(64);
-        errors += cudaMemcpyAsync(host.data(), p, 64 * sizeof(int), cudaMemcpyDeviceToHost, MINE) != cudaSuccess;
+        errors += cudaMemcpyAsync(host.data(), p, 64 * sizeof(int), cudaMemcpyDeviceToHost, MINE) !=
+                  cudaSuccess;
         errors += cudaStreamSynchronize(MINE) != cudaSuccess; // although the other thread's waits
         for (int x : host) {
             errors += x != 7;

@@ -40,7 +40,7 @@ int main()
     EXPECT(got.find("block: [1,0,0], thread: [31,0,0]") != std::string::npos);
     EXPECT(got.find("Assertion `i < limit` failed") != std::string::npos);
     void *p;
-    EXPECT_ERROR(cudaMalloc(&p, 16), cudaErrorAssert);         // sticky
+    EXPECT_ERROR(cudaMalloc(&p, 16), cudaErrorAssert); // sticky
     EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorAssert);
     return pass();
 }

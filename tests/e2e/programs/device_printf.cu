@@ -61,17 +61,18 @@ int main()
     EXPECT(dup2(saved, 1) == 1);
     CHECK(error);
 
-    std::string got, want = "-5 7 4000000000 beef BEEF 10 z%\n"
-                            "[   42] [42   ] [00042] [+42] [007] [   9]\n"
-                            "-123456789012 -9000000000000000000 18000000000000000000 123456789abc -3\n"
-                            "1.500000 3.14    -2.5000 1.234568e+04 0.0001 1E+20 0x1p+0\n"
-                            "managed|     right|left  |cu\n"
-                            "no arguments\n"
-                            "1 2\n"
-                            "plain\n"
-                            "2 0\n"
-                            "device text\n"
-                            "END\n";
+    std::string got, want =
+                         "-5 7 4000000000 beef BEEF 10 z%\n"
+                         "[   42] [42   ] [00042] [+42] [007] [   9]\n"
+                         "-123456789012 -9000000000000000000 18000000000000000000 123456789abc -3\n"
+                         "1.500000 3.14    -2.5000 1.234568e+04 0.0001 1E+20 0x1p+0\n"
+                         "managed|     right|left  |cu\n"
+                         "no arguments\n"
+                         "1 2\n"
+                         "plain\n"
+                         "2 0\n"
+                         "device text\n"
+                         "END\n";
     rewind(file);
     char line[256];
     while (fgets(line, sizeof(line), file) != nullptr) {

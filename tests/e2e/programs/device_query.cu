@@ -10,7 +10,9 @@ static int attribute(cudaDeviceAttr a, int device)
     return value;
 }
 
-__global__ void nothing() {}
+__global__ void nothing()
+{
+}
 
 int main()
 {
@@ -32,12 +34,15 @@ int main()
         EXPECT(p.maxThreadsPerBlock == attribute(cudaDevAttrMaxThreadsPerBlock, d));
         EXPECT(p.maxThreadsPerBlock == 1024);
         EXPECT((int)p.sharedMemPerBlock == attribute(cudaDevAttrMaxSharedMemoryPerBlock, d));
-        EXPECT((int)p.sharedMemPerBlockOptin == attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, d));
+        EXPECT((int)p.sharedMemPerBlockOptin ==
+               attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, d));
         EXPECT(p.maxGridSize[0] == attribute(cudaDevAttrMaxGridDimX, d));
         EXPECT(p.maxThreadsDim[2] == attribute(cudaDevAttrMaxBlockDimZ, d));
         EXPECT(p.regsPerBlock == attribute(cudaDevAttrMaxRegistersPerBlock, d));
-        EXPECT(p.maxThreadsPerMultiProcessor == attribute(cudaDevAttrMaxThreadsPerMultiProcessor, d));
-        EXPECT(p.unifiedAddressing == 1 && p.managedMemory == attribute(cudaDevAttrManagedMemory, d));
+        EXPECT(p.maxThreadsPerMultiProcessor ==
+               attribute(cudaDevAttrMaxThreadsPerMultiProcessor, d));
+        EXPECT(p.unifiedAddressing == 1 &&
+               p.managedMemory == attribute(cudaDevAttrManagedMemory, d));
         EXPECT(p.pciBusID == attribute(cudaDevAttrPciBusId, d));
         char bus[32];
         int found = -1;

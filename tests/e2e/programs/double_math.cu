@@ -44,17 +44,28 @@ int main()
     std::vector<double> got = dout.get();
     for (int i = 0; i < n; i++) {
         double x = in[i];
-        const double want[functions] = {
-            std::sin(x), std::cos(x), std::tan(x), std::exp(x * 0.1),
-            std::log(std::fabs(x) + 1e-3), std::sqrt(std::fabs(x)), std::cbrt(x),
-            std::atan2(x, 2.0), std::pow(std::fabs(x), 1.7), std::tanh(x), std::erf(x),
-            std::hypot(x, 3.0), std::fmod(x, 0.7),
-            std::rint(x) + std::floor(x) * 10 + std::ceil(x) * 100 + std::trunc(x) * 1000, 1.0 / x,
-            std::lgamma(std::fabs(x) + 0.5)};
+        const double want[functions] = {std::sin(x),
+                                        std::cos(x),
+                                        std::tan(x),
+                                        std::exp(x * 0.1),
+                                        std::log(std::fabs(x) + 1e-3),
+                                        std::sqrt(std::fabs(x)),
+                                        std::cbrt(x),
+                                        std::atan2(x, 2.0),
+                                        std::pow(std::fabs(x), 1.7),
+                                        std::tanh(x),
+                                        std::erf(x),
+                                        std::hypot(x, 3.0),
+                                        std::fmod(x, 0.7),
+                                        std::rint(x) + std::floor(x) * 10 + std::ceil(x) * 100 +
+                                            std::trunc(x) * 1000,
+                                        1.0 / x,
+                                        std::lgamma(std::fabs(x) + 0.5)};
         for (int j = 0; j < functions; j++) {
             double g = got[i * functions + j], tolerance = j == 15 ? 1e-13 : 2e-15;
             bool exact = j == 5 || j == 12 || j == 13 || j == 14;
-            if (exact ? g != want[j] : std::fabs(g - want[j]) > tolerance * std::fabs(want[j]) + 1e-300) {
+            if (exact ? g != want[j]
+                      : std::fabs(g - want[j]) > tolerance * std::fabs(want[j]) + 1e-300) {
                 FAIL("function %d of %.17g: got %.17g, want %.17g", j, x, g, want[j]);
             }
         }

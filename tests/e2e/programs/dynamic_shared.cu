@@ -45,7 +45,7 @@ int main()
         want[n - 1 - i] = in[i] + (n - 1 - i) % 4 * 11;
     }
     Device<double> din(in), dout(n);
-    reverse<<<1, n, n * (sizeof(double) + sizeof(short))>>>(din, dout, n);
+    reverse<<<1, n, (sizeof(double) + sizeof(short)) * n>>>(din, dout, n);
     CHECK_LAUNCH();
     expect_equal(dout.get(), want);
 

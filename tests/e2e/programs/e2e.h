@@ -15,37 +15,37 @@
 
 #include <cuda_runtime.h>
 
-#define FAIL(...)                                                                                  \
-    do {                                                                                           \
-        std::fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                       \
-        std::fprintf(stderr, __VA_ARGS__);                                                         \
-        std::fprintf(stderr, "\n");                                                                \
-        std::exit(1);                                                                              \
+#define FAIL(...)                                            \
+    do {                                                     \
+        std::fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
+        std::fprintf(stderr, __VA_ARGS__);                   \
+        std::fprintf(stderr, "\n");                          \
+        std::exit(1);                                        \
     } while (0)
 
-#define EXPECT(condition)                                                                          \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            FAIL("not true: %s", #condition);                                                      \
-        }                                                                                          \
+#define EXPECT(condition)                     \
+    do {                                      \
+        if (!(condition)) {                   \
+            FAIL("not true: %s", #condition); \
+        }                                     \
     } while (0)
 
-#define EXPECT_ERROR(call, expected)                                                               \
-    do {                                                                                           \
-        cudaError_t error_ = (call);                                                               \
-        if (error_ != (expected)) {                                                                \
-            FAIL("%s: got %d (%s), want %d", #call, (int)error_, cudaGetErrorName(error_),         \
-                 (int)(expected));                                                                 \
-        }                                                                                          \
+#define EXPECT_ERROR(call, expected)                                                       \
+    do {                                                                                   \
+        cudaError_t error_ = (call);                                                       \
+        if (error_ != (expected)) {                                                        \
+            FAIL("%s: got %d (%s), want %d", #call, (int)error_, cudaGetErrorName(error_), \
+                 (int)(expected));                                                         \
+        }                                                                                  \
     } while (0)
 
 #define CHECK(call) EXPECT_ERROR(call, cudaSuccess)
 
 // After a launch: its own error, then that of the work.
-#define CHECK_LAUNCH()                                                                             \
-    do {                                                                                           \
-        CHECK(cudaGetLastError());                                                                 \
-        CHECK(cudaDeviceSynchronize());                                                            \
+#define CHECK_LAUNCH()                  \
+    do {                                \
+        CHECK(cudaGetLastError());      \
+        CHECK(cudaDeviceSynchronize()); \
     } while (0)
 
 template <typename T> struct Device {
@@ -89,7 +89,9 @@ template <typename T> struct Device {
 struct Random { // splitmix64
     uint64_t state;
 
-    explicit Random(uint64_t seed = 1) : state(seed) {}
+    explicit Random(uint64_t seed = 1) : state(seed)
+    {
+    }
     uint64_t next()
     {
         uint64_t z = (state += 0x9e3779b97f4a7c15ull);

@@ -46,12 +46,14 @@ int main()
         for (int k = 0; k < n; k++) {
             double re = 0, im = 0;
             for (int i = 0; i < n; i++) {
-                double angle = -2 * pi * ((i * k) % n) / n, c = std::cos(angle), s = std::sin(angle);
+                double angle = -2 * pi * ((i * k) % n) / n, c = std::cos(angle),
+                       s = std::sin(angle);
                 float2 x = in[r * n + i];
                 re += x.x * c - x.y * s;
                 im += x.x * s + x.y * c;
             }
-            EXPECT(std::fabs(got[r * n + k].x - re) < 2e-4 && std::fabs(got[r * n + k].y - im) < 2e-4);
+            EXPECT(std::fabs(got[r * n + k].x - re) < 2e-4 &&
+                   std::fabs(got[r * n + k].y - im) < 2e-4);
         }
     }
     return pass();

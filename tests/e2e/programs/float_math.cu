@@ -51,8 +51,11 @@ __global__ void rounding(float a, float b, float *out)
 static float with_mode(int mode, int what, volatile float a, volatile float b)
 {
     std::fesetround(mode);
-    volatile float r = what == 0 ? a + b : what == 1 ? a * b : what == 2 ? a / b
-                       : what == 3 ? std::sqrt(a) : std::fma(a, b, a);
+    volatile float r = what == 0   ? a + b
+                       : what == 1 ? a * b
+                       : what == 2 ? a / b
+                       : what == 3 ? std::sqrt(a)
+                                   : std::fma(a, b, a);
     std::fesetround(FE_TONEAREST);
     return r;
 }
@@ -74,11 +77,18 @@ int main()
     const double ulps[functions] = {2, 2, 2, 1, 4, 2, 2, 0, 0, 2, 2, 0};
     for (int i = 0; i < n; i++) {
         double x = in[i];
-        const double want[functions] = {
-            std::sin(x), std::cos(x), std::exp(x), std::log(std::fabs(x)),
-            std::pow(std::fabs(x), (double)0.37f), std::atan(x), 1 / std::sqrt(std::fabs(x)),
-            std::sqrt(std::fabs(x)), 1 / x, std::tanh(x), std::exp2(x),
-            (double)std::fmod(in[i], 0.3f)};
+        const double want[functions] = {std::sin(x),
+                                        std::cos(x),
+                                        std::exp(x),
+                                        std::log(std::fabs(x)),
+                                        std::pow(std::fabs(x), (double)0.37f),
+                                        std::atan(x),
+                                        1 / std::sqrt(std::fabs(x)),
+                                        std::sqrt(std::fabs(x)),
+                                        1 / x,
+                                        std::tanh(x),
+                                        std::exp2(x),
+                                        (double)std::fmod(in[i], 0.3f)};
         for (int j = 0; j < functions; j++) {
             // Half an ulp more than the manual's bound, for the rounding of the reference itself.
             float w = (float)want[j];
@@ -89,12 +99,21 @@ int main()
             }
         }
     }
-    const float want[16] = {a + b, with_mode(FE_TOWARDZERO, 0, a, b), with_mode(FE_UPWARD, 0, a, b),
-                            with_mode(FE_DOWNWARD, 0, a, b), with_mode(FE_UPWARD, 1, a, b),
-                            with_mode(FE_DOWNWARD, 1, a, b), with_mode(FE_UPWARD, 2, a, b),
-                            with_mode(FE_DOWNWARD, 2, a, b), with_mode(FE_UPWARD, 3, a, b),
-                            with_mode(FE_TOWARDZERO, 3, a, b), with_mode(FE_UPWARD, 4, a, b),
-                            with_mode(FE_DOWNWARD, 4, a, b), 1.0f, 0.0f, 11 + 100 * 11.0f,
+    const float want[16] = {a + b,
+                            with_mode(FE_TOWARDZERO, 0, a, b),
+                            with_mode(FE_UPWARD, 0, a, b),
+                            with_mode(FE_DOWNWARD, 0, a, b),
+                            with_mode(FE_UPWARD, 1, a, b),
+                            with_mode(FE_DOWNWARD, 1, a, b),
+                            with_mode(FE_UPWARD, 2, a, b),
+                            with_mode(FE_DOWNWARD, 2, a, b),
+                            with_mode(FE_UPWARD, 3, a, b),
+                            with_mode(FE_TOWARDZERO, 3, a, b),
+                            with_mode(FE_UPWARD, 4, a, b),
+                            with_mode(FE_DOWNWARD, 4, a, b),
+                            1.0f,
+                            0.0f,
+                            11 + 100 * 11.0f,
                             16777218.0f};
     for (int i = 0; i < 16; i++) {
         if (r[i] != want[i]) {

@@ -51,7 +51,8 @@ int main()
                 int count = 0;
                 for (int dy = -1; dy <= 1; dy++) {
                     for (int dx = -1; dx <= 1; dx++) {
-                        count += dx != 0 || dy != 0 ? cells[(y + dy + h) % h * w + (x + dx + w) % w] : 0;
+                        count +=
+                            dx != 0 || dy != 0 ? cells[(y + dy + h) % h * w + (x + dx + w) % w] : 0;
                     }
                 }
                 next[y * w + x] = count == 3 || (cells[y * w + x] && count == 2);

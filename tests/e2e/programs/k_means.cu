@@ -18,7 +18,8 @@ __global__ void assign(const int2 *points, int n, const float2 *centres, int *la
         float best = 3.4e38f;
         int which = 0;
         for (int c = 0; c < clusters; c++) {
-            float dx = __fadd_rn(points[i].x, -centres[c].x), dy = __fadd_rn(points[i].y, -centres[c].y);
+            float dx = __fadd_rn(points[i].x, -centres[c].x),
+                  dy = __fadd_rn(points[i].y, -centres[c].y);
             float d = __fadd_rn(__fmul_rn(dx, dx), __fmul_rn(dy, dy));
             if (d < best) {
                 best = d;
@@ -76,7 +77,8 @@ int main()
         }
         expect_equal(s, want);
         for (int c = 0; c < clusters; c++) {
-            centres[c] = make_float2((float)s[c * 3] / s[c * 3 + 2], (float)s[c * 3 + 1] / s[c * 3 + 2]);
+            centres[c] =
+                make_float2((float)s[c * 3] / s[c * 3 + 2], (float)s[c * 3 + 1] / s[c * 3 + 2]);
         }
     }
     return pass();

@@ -17,7 +17,8 @@ struct Big {
     char tail[3];
 };
 
-__global__ void read(char a, Small small, short b, Aligned aligned, Big big, long long last, int *out)
+__global__ void read(char a, Small small, short b, Aligned aligned, Big big, long long last,
+                     int *out)
 {
     int i = threadIdx.x;
     if (i == 0) {

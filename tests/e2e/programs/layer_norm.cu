@@ -71,7 +71,8 @@ int main()
             square += d * d;
         }
         for (int i = 0; i < width; i++) {
-            want[r * width + i] = (float)((in[r * width + i] - sum / width) / std::sqrt(square / width + 1e-5));
+            want[r * width + i] =
+                (float)((in[r * width + i] - sum / width) / std::sqrt(square / width + 1e-5));
         }
     }
     Device<float> din(in), a(rows * width), b(rows * width);

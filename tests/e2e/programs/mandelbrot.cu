@@ -10,7 +10,8 @@ __global__ void mandelbrot(int *out, int w, int h, int limit)
     if (px >= w || py >= h) {
         return;
     }
-    double cx = __dadd_rn(__dmul_rn(px, 3.0 / 64), -2.0), cy = __dadd_rn(__dmul_rn(py, 2.0 / 64), -1.0);
+    double cx = __dadd_rn(__dmul_rn(px, 3.0 / 64), -2.0),
+           cy = __dadd_rn(__dmul_rn(py, 2.0 / 64), -1.0);
     double x = 0, y = 0;
     int i = 0;
     for (; i < limit; i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stable radix sort of key/value pairs, four bits a pass: histogram, scan, ranked scatter by ballot.
+// Stable radix sort of key/value pairs, four bits a pass: histogram, scan, ranked scatter by
+// ballot.
 #include <algorithm>
 
 #include "e2e.h"

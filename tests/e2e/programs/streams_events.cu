@@ -37,11 +37,13 @@ int main()
     CHECK(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
     CHECK(cudaEventRecord(start, stream[0]));
     for (int s = 0; s < streams; s++) {
-        CHECK(cudaMemcpyAsync(device[s], host[s], n * sizeof(int), cudaMemcpyHostToDevice, stream[s]));
+        CHECK(cudaMemcpyAsync(device[s], host[s], n * sizeof(int), cudaMemcpyHostToDevice,
+                              stream[s]));
         for (int round = 0; round < 5; round++) {
             add<<<4, 128, 0, stream[s]>>>(device[s], n, 1 + s);
         }
-        CHECK(cudaMemcpyAsync(host[s], device[s], n * sizeof(int), cudaMemcpyDeviceToHost, stream[s]));
+        CHECK(cudaMemcpyAsync(host[s], device[s], n * sizeof(int), cudaMemcpyDeviceToHost,
+                              stream[s]));
     }
     CHECK(cudaEventRecord(stop, stream[0]));
     CHECK(cudaEventSynchronize(stop));

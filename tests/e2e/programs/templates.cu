@@ -65,7 +65,8 @@ template <typename T, int per_thread, typename F> void test(F f)
     }
     Device<T> da(a), db(b), dc(n);
     int span = 64 * per_thread;
-    combine<T, per_thread><<<(n + span - 1) / span, 64>>>((const T *)da, (const T *)db, (T *)dc, f, n);
+    combine<T, per_thread>
+        <<<(n + span - 1) / span, 64>>>((const T *)da, (const T *)db, (T *)dc, f, n);
     CHECK_LAUNCH();
     expect_equal(dc.get(), want);
 }

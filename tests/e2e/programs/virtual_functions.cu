@@ -4,7 +4,9 @@
 #include "e2e.h"
 
 struct Shape {
-    __device__ virtual ~Shape() {}
+    __device__ virtual ~Shape()
+    {
+    }
     __device__ virtual float area() const = 0;
     __device__ virtual int sides() const
     {
@@ -14,7 +16,9 @@ struct Shape {
 
 struct Circle : Shape {
     float r;
-    __device__ explicit Circle(float radius) : r(radius) {}
+    __device__ explicit Circle(float radius) : r(radius)
+    {
+    }
     __device__ float area() const override
     {
         return 3.0f * r * r;
@@ -23,7 +27,9 @@ struct Circle : Shape {
 
 struct Rectangle : Shape {
     float w, h;
-    __device__ Rectangle(float width, float height) : w(width), h(height) {}
+    __device__ Rectangle(float width, float height) : w(width), h(height)
+    {
+    }
     __device__ float area() const override
     {
         return w * h;
@@ -35,7 +41,9 @@ struct Rectangle : Shape {
 };
 
 struct Square : Rectangle {
-    __device__ explicit Square(float a) : Rectangle(a, a) {}
+    __device__ explicit Square(float a) : Rectangle(a, a)
+    {
+    }
     __device__ int sides() const override
     {
         return 40;

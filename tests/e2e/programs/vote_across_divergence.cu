@@ -52,8 +52,9 @@ int main()
     std::vector<int> s = shuffled.get(), o = out.get();
     for (int i = 0; i < 32; i++) {
         EXPECT(s[i] == (i ^ 16) * 3);
-        EXPECT(o[i] == (i % 2 ? 2 + 4 + 6 + 8 + 10 + 12 + 14 + 16 + 18 + 20 + 22 + 24 + 26 + 28 + 30 + 32
-                              : 31));
+        EXPECT(o[i] ==
+               (i % 2 ? 2 + 4 + 6 + 8 + 10 + 12 + 14 + 16 + 18 + 20 + 22 + 24 + 26 + 28 + 30 + 32
+                      : 31));
     }
     return pass();
 }

@@ -86,8 +86,8 @@ int main()
             value(i % 16 < 5 ? i : i - 5), value(i + 3 > 31 ? i : i + 3),
             value(i % 16 + 5 > 15 ? i : i + 5), value(i ^ 9),
             // with width 8 the source of an exclusive or may lie in an earlier segment, not a later
-            value((i ^ 9) <= (i | 7) ? i ^ 9 : i), thirds, 1, (int)match, (int)0xffffffffu + 1, 0, low,
-            (int)0xffffu, (int)((i + 1 > 31 ? i : i + 1) * 1.5 * 2), 1,
+            value((i ^ 9) <= (i | 7) ? i ^ 9 : i), thirds, 1, (int)match, (int)0xffffffffu + 1, 0,
+            low, (int)0xffffu, (int)((i + 1 > 31 ? i : i + 1) * 1.5 * 2), 1,
             (int)(((1u << i) - 1) + (unsigned)i), i == 0 ? 0 : i - 1, i < 16 ? 120 : 376};
         for (int j = 0; j < slots; j++) {
             if (got[t * slots + j] != want[j]) {

@@ -2,8 +2,8 @@
 //
 // Several translation units with -rdc=true: a kernel here calls device functions and reads
 // variables that another unit defines, directly and by pointer; that unit launches its own kernel.
-#include "../e2e.h"
 #include "shared.h"
+#include "../e2e.h"
 
 __device__ int table[8];
 

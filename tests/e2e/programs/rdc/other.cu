@@ -2,8 +2,8 @@
 //
 // Second unit of the -rdc program: defines what main.cu uses, and has a kernel and a static
 // function whose names exist in main.cu's unit too or could.
-#include "../e2e.h"
 #include "shared.h"
+#include "../e2e.h"
 
 __device__ int counter = 100;
 __constant__ int coefficients[4];
