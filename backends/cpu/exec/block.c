@@ -236,12 +236,12 @@ void exec_block_start(struct exec_block *block, const struct exec_launch *launch
 
 // Threads that count as arrived besides those that arrived: exited (or missing) lanes of warps that
 // take part, because the hardware counts whole warps.
-static uint32_t absent_lanes(const struct exec_block *block, uint32_t warps)
+static uint32_t absent_lanes(const struct exec_block *block, const struct exec_barrier *barrier)
 {
     uint32_t absent = 0;
-    for (; warps; warps &= warps - 1) {
-        uint32_t live = block->warp[__builtin_ctz(warps)].live;
-        absent += EXEC_WARP_SIZE - (uint32_t)__builtin_popcount(live);
+    for (uint32_t warps = barrier->warps; warps; warps &= warps - 1) {
+        uint32_t w = (uint32_t)__builtin_ctz(warps);
+        absent += (uint32_t)__builtin_popcount(~(block->warp[w].live | barrier->lanes[w]));
     }
     return absent;
 }
@@ -255,15 +255,20 @@ static bool barrier_complete(const struct exec_block *block, const struct exec_b
         return barrier->arrived >= block->live;
     }
     return barrier->arrived >= barrier->expected ||
-           barrier->arrived + absent_lanes(block, barrier->warps) >= barrier->expected;
+           barrier->arrived + absent_lanes(block, barrier) >= barrier->expected;
 }
 
 static void barrier_release(struct exec_block *block, uint32_t id)
 {
-    struct exec_barrier barrier = block->barrier[id];
-    bool all = barrier.predicates == barrier.waiting;
-    block->barrier[id] = (struct exec_barrier){0};
-    for (uint32_t w = 0; barrier.waiting && w < block->warp_count; w++) {
+    struct exec_barrier *barrier = &block->barrier[id];
+    uint32_t predicates = barrier->predicates, waiting = barrier->waiting;
+    bool all = predicates == waiting;
+    if (barrier->expected) {
+        memset(barrier->lanes, 0, sizeof barrier->lanes);
+    }
+    barrier->expected = barrier->arrived = barrier->waiting = 0;
+    barrier->warps = barrier->predicates = 0;
+    for (uint32_t w = 0; waiting && w < block->warp_count; w++) {
         struct exec_warp *warp = &block->warp[w];
         uint32_t parked = warp->live & ~warp->runnable & ~warp->warp_wait;
         for (; parked; parked &= parked - 1) {
@@ -274,13 +279,13 @@ static void barrier_release(struct exec_block *block, uint32_t id)
             }
             switch (r->op) {
             case EXEC_BAR_RED_POPC:
-                r->result = barrier.predicates;
+                r->result = predicates;
                 break;
             case EXEC_BAR_RED_AND:
                 r->result = all;
                 break;
             case EXEC_BAR_RED_OR:
-                r->result = barrier.predicates != 0;
+                r->result = predicates != 0;
                 break;
             default:
                 r->result = 0;
@@ -289,7 +294,7 @@ static void barrier_release(struct exec_block *block, uint32_t id)
             r->result_pred = r->result != 0;
             warp->runnable |= 1u << lane;
             warp->spinning &= ~(1u << lane);
-            barrier.waiting--;
+            waiting--;
         }
     }
 }
@@ -310,6 +315,9 @@ static struct exec_barrier *barrier_enter(struct exec_block *block, uint32_t thr
     barrier->expected = count;
     barrier->arrived++;
     barrier->warps |= 1u << (thread / EXEC_WARP_SIZE);
+    if (count) {
+        barrier->lanes[thread / EXEC_WARP_SIZE] |= 1u << (thread % EXEC_WARP_SIZE);
+    }
     return barrier;
 }
 

@@ -29,6 +29,7 @@ struct exec_barrier {
     uint32_t waiting;
     uint32_t warps;     // bit per warp with an arrival
     uint32_t predicates;// of .red: how many were true
+    uint32_t lanes[32]; // per warp, with `expected`: lanes that have arrived (and may have exited)
 };
 
 enum exec_block_result {
