@@ -478,7 +478,7 @@ def compat_header(table, args):
         out += [f'_Static_assert(offsetof({new}, {f}) == {o} && sizeof((({new} *)0)->{f}) == {s}, '
                 f'"{struct}.{f}");' for o, f, _, s in fields]
         shared = [f for _, f, _, s in fields
-                  if not f.startswith('reserved')
+                  if not re.fullmatch(r'reserved\d*', f)
                   and any(n == f and z == s for _, n, _, z in layouts.fields(struct, 13))]
         for way, dst, src in (('from', new, f'struct {struct}'), ('to', f'struct {struct}', new)):
             verb = 'Copies the members that both have from' if way == 'from' else 'The same, back to'
@@ -614,7 +614,7 @@ def main():
     parser.add_argument('--full', action='store_true', help='one line per function (coverage)')
     parser.add_argument('--check', action='store_true', help='compare instead of writing (readme)')
     parser.add_argument('--out', help='output file; standard output without')
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     if args.mode == 'readme' and not args.readme:
         parser.error('mode readme needs a file')
 

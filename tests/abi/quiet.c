@@ -4,6 +4,8 @@
 // starts no thread and opens no file. Counted twice: in /proc/self, and by standing in front of the
 // C library's functions (this program is searched first). Arguments: the libraries.
 // Exit code 0 if nothing happened; a plain program because Criterion's workers have threads.
+// Both open and open64 are defined here: the first must not be renamed to the second.
+#undef _FILE_OFFSET_BITS
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
