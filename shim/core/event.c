@@ -115,10 +115,14 @@ cudaError_t irt_core_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t st
         return error;
     }
     struct irt_stream *s;
-    error = irt_stream_enter(stream, &s);
+    error = irt_stream_get(stream, &s);
     if (!error) {
-        error = s->device == e->device ? irt_event_record(e, s) : cudaErrorInvalidResourceHandle;
-        error = irt_stream_leave(s, error);
+        error = s->device == e->device ? irt_stream_begin(s) : cudaErrorInvalidResourceHandle;
+        if (!error) {
+            error = irt_event_record(e, s);
+            irt_stream_end(s);
+        }
+        irt_stream_put(s);
     }
     irt_event_put(e);
     return error;

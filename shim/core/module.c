@@ -12,6 +12,7 @@
 
 #include "shim/core/memory.h"
 #include "shim/core/registry.h"
+#include "shim/core/stream.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/log.h"
 #include "shim/util/process.h"
@@ -426,7 +427,10 @@ static void unload_locked(struct irt_module *module, struct irt_device *device)
 
 void irt_module_discard(struct irt_module *module)
 {
-    bool alive = !atomic_load(&exiting) && irt_process_state() == IRT_PROCESS_RUNNING;
+    // Where nothing may be waited for, the code stays: at exit, in a fork child, and in a host
+    // function, which the work that would be waited for stands behind.
+    bool alive = !atomic_load(&exiting) && irt_process_state() == IRT_PROCESS_RUNNING &&
+                 !irt_stream_in_host_function();
     for (int i = 0; module->devices && i < irt_device_count() && alive; i++) {
         struct irt_device *device = irt_device_at(i);
         if (module->devices[i].code) {
