@@ -74,7 +74,7 @@ static bool parse_symbol(struct ptx_parser *p, const struct ptx_op_row *row,
             return parse_lanes(p, operand);
         }
         int component = component_of(&p->token);
-        if (component < 0 || component >= symbol->vector) {
+        if (symbol->vector == 1 || component < 0 || component >= symbol->vector) {
             return ptx_expected(p, symbol->vector > 1 ? "a component of the vector" : "','");
         }
         operand->kind = PTX_OPERAND_COMPONENT;

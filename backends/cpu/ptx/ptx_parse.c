@@ -424,7 +424,8 @@ static bool parse_function(struct ptx_parser *p, enum ptx_linkage linkage)
 
 // ---------------------------------------------------------------- module
 
-static bool parse_module_directive(struct ptx_parser *p)
+// *braces: what failed has a { } of its own.
+static bool parse_module_directive(struct ptx_parser *p, bool *braces)
 {
     static const struct {
         const char *word;
@@ -438,6 +439,7 @@ static bool parse_module_directive(struct ptx_parser *p)
     struct ptx_token first = p->token;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (ptx_accept_dot(p, rows[i].word)) {
+            *braces = rows[i].parse == parse_section;
             return rows[i].parse(p);
         }
     }
@@ -450,6 +452,7 @@ static bool parse_module_directive(struct ptx_parser *p)
         p->module->target = "";
     }
     if (ptx_is_dot(p, "entry") || ptx_is_dot(p, "func")) {
+        *braces = true;
         return parse_function(p, linkage);
     }
     if (ptx_is_variable_start(p)) {
@@ -458,24 +461,21 @@ static bool parse_module_directive(struct ptx_parser *p)
     return ptx_expected(p, "a directive");
 }
 
-// Behind the next ';' or the next closed { } outside of any function.
-static void recover_module(struct ptx_parser *p)
+// Behind the next ';', or, in a function or section, behind its closing brace.
+static void recover_module(struct ptx_parser *p, bool braces)
 {
     unsigned open = 0;
     p->nesting = 0;
     p->element_count = 0;
-    while (p->token.kind != PTX_TOK_END) {
-        bool closes = ptx_is_punct(p, '}') && open <= 1;
-        if (closes || (ptx_is_punct(p, ';') && open == 0)) {
-            ptx_next(p);
-            return;
-        }
-        if (ptx_is_punct(p, '{')) {
+    for (bool end = false; !end && p->token.kind != PTX_TOK_END; ptx_next(p)) {
+        if (ptx_is_punct(p, ';')) {
+            end = open == 0;
+        } else if (braces && ptx_is_punct(p, '{')) {
             open++;
-        } else if (ptx_is_punct(p, '}')) {
+        } else if (braces && ptx_is_punct(p, '}')) {
+            end = open <= 1;
             open--;
         }
-        ptx_next(p);
     }
 }
 
@@ -483,9 +483,10 @@ static void parse_module(struct ptx_parser *p)
 {
     ptx_next(p);
     while (p->token.kind != PTX_TOK_END) {
-        if (p->token.kind == PTX_TOK_DOT ? !parse_module_directive(p)
+        bool braces = false;
+        if (p->token.kind == PTX_TOK_DOT ? !parse_module_directive(p, &braces)
                                          : !ptx_expected(p, "a directive")) {
-            recover_module(p);
+            recover_module(p, braces);
         }
     }
     if (p->module->version_major == 0 || p->module->target == NULL) {
