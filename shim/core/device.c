@@ -15,6 +15,7 @@
 #include "shim/core/event.h"
 #include "shim/core/memory.h"
 #include "shim/core/module.h"
+#include "shim/core/pool.h"
 #include "shim/core/stream.h"
 #include "shim/dispatch/backend.h"
 #include "shim/dispatch/entry.h"
@@ -152,6 +153,7 @@ cudaError_t irt_device_setup(const struct irtb_backend *backend)
         device->ordinal = i;
         device->id = ids[i];
         device->info = infos[ids[i]];
+        device->info.prop.memoryPoolsSupported = 1; // ours, for every backend
         device->flags = cudaDeviceMapHost;
         irt_mutex_init(&device->lock, IRT_RANK_DEVICE);
     }
@@ -343,6 +345,7 @@ cudaError_t irt_core_cudaDeviceReset(void)
     irt_event_reset_device(device);
     irt_stream_reset_device(device);
     irt_memory_reset_device(device);
+    irt_pool_reset_device(device);
     set_flags(device, 0);
     irt_mutex_lock(&device->lock);
     device->cache_config = cudaFuncCachePreferNone;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Allocating and freeing device and managed memory, memory information, pointer attributes.
-// Page-locked host memory is in hostmem.c, stream-ordered memory in pool.c.
+// Page-locked host memory is in hostmem.c, stream-ordered memory in pool.c and pool_api.c.
 #include "shim/core/memory.h"
 
 #include <stdint.h>
 
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
+#include "shim/core/pool.h"
 #include "shim/dispatch/backend.h"
 
 enum { PITCH_ALIGNMENT = 512 };
@@ -35,6 +36,10 @@ static cudaError_t allocate(enum irt_memory_type type, enum irtb_memory_kind kin
     }
     void *ptr;
     cudaError_t error = irt_backend()->memory_alloc(device->id, kind, size, flags, &ptr);
+    if (error == cudaErrorMemoryAllocation) {
+        irt_pool_trim_device(device, true); // what pools keep may be enough
+        error = irt_backend()->memory_alloc(device->id, kind, size, flags, &ptr);
+    }
     if (error) {
         return error;
     }
@@ -159,6 +164,7 @@ cudaError_t irt_core_cudaMemGetInfo(size_t *free, size_t *total)
 {
     size_t free_bytes;
     size_t total_bytes;
+    irt_pool_trim_device(irt_device_current(), false);
     cudaError_t error = irt_backend()->device_memory_info(irt_device_current()->id, &free_bytes,
                                                           &total_bytes);
     if (error) {

@@ -13,6 +13,8 @@
 #include "backends/backend.h"
 #include "shim/core/device.h"
 
+struct irt_pool_block;
+
 enum irt_memory_type {
     IRT_MEMORY_DEVICE,     // cudaMalloc…
     IRT_MEMORY_POOL,       // cudaMallocAsync
@@ -32,6 +34,7 @@ struct irt_memory {
     unsigned flags;            // as given to cudaHostAlloc, cudaHostRegister, cudaMallocManaged
     void *device_start;        // what kernels use for `start`
     uint64_t id;               // unique for the life of the process
+    struct irt_pool_block *block; // of IRT_MEMORY_POOL
 };
 
 // Adds an allocation. cudaErrorMemoryAllocation, or cudaErrorInvalidValue if it overlaps another

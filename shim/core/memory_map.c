@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shim/core/memory.h"
+#include "shim/core/pool.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/interval.h"
 #include "shim/util/lock.h"
@@ -149,8 +150,10 @@ cudaError_t irt_memory_release(const struct irt_memory *memory)
     const struct irtb_backend *backend = irt_backend();
     switch (memory->type) {
     case IRT_MEMORY_DEVICE:
-    case IRT_MEMORY_POOL:
         return backend->memory_free(memory->device->id, IRTB_MEMORY_DEVICE, memory->start);
+    case IRT_MEMORY_POOL:
+        irt_pool_free_now(memory->block);
+        return cudaSuccess;
     case IRT_MEMORY_HOST:
         return backend->memory_free(memory->device->id, IRTB_MEMORY_HOST, memory->start);
     case IRT_MEMORY_MANAGED:

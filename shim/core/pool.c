@@ -1,88 +1,549 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream-ordered allocation, the plain form: memory is taken at once (fresh memory is in nobody's
-// use, so no order is needed) and given back when the stream reaches the free. Pools as objects,
-// reuse and thresholds are not there yet; their functions answer 801.
-#include <stdint.h>
-#include <stdlib.h>
+// The mechanism of memory pools: bins of free blocks, the order that a free and the next use need,
+// and giving memory back. Blocks are not split or joined: size classes are close enough (an eighth).
+#include "shim/core/pool.h"
 
-#include "irt_core.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
 #include "shim/core/memory.h"
-#include "shim/core/stream.h"
 #include "shim/dispatch/backend.h"
+#include "shim/util/handle.h"
 #include "shim/util/log.h"
 
-cudaError_t irt_core_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
+enum { GRANULE = 512, DEVICE_MAX = 64 };
+
+// The free blocks of one size class, the most recently freed first.
+struct irt_pool_bin {
+    size_t size;
+    struct irt_pool_block *first;
+    UT_hash_handle hh;
+};
+
+// Default and current pool per device ordinal; each holds a reference.
+static struct irt_mutex pools_lock = IRT_MUTEX_INIT(IRT_RANK_DEVICE);
+static struct irt_pool *default_pools[DEVICE_MAX];
+static struct irt_pool *current_pools[DEVICE_MAX];
+
+// Destroyed pools with pending frees.
+static struct irt_mutex orphans_lock = IRT_MUTEX_INIT(IRT_RANK_EVENT);
+static struct irt_pool *orphans;
+
+static void destroy_pool(void *object);
+static struct irt_handle_table table = IRT_HANDLE_TABLE(IRT_HANDLE_POOL, destroy_pool);
+
+// ---- blocks ----
+
+// Multiples of 512 up to 4 KiB, above that an eighth of the power of two below the size; 0 when
+// the size is beyond all memory.
+static size_t size_class(size_t size)
 {
-    if (!devPtr) {
-        return cudaErrorInvalidValue;
-    }
-    struct irt_stream *stream;
-    cudaError_t error = irt_stream_get(hStream, &stream);
-    if (error) {
-        return error;
-    }
-    struct irt_device *device = stream->device;
-    irt_stream_put(stream);
-    if (size == 0) {
-        *devPtr = NULL;
-        return cudaSuccess;
-    }
     if (size > PTRDIFF_MAX) {
-        return cudaErrorMemoryAllocation;
+        return 0;
     }
-    void *ptr;
-    error = irt_backend()->memory_alloc(device->id, IRTB_MEMORY_DEVICE, size, 0, &ptr);
+    size_t step = GRANULE;
+    while (step * 16 <= size) {
+        step *= 2;
+    }
+    return (size + step - 1) / step * step;
+}
+
+static struct irt_pool_bin *bin_of(const struct irt_pool *pool, size_t size)
+{
+    struct irt_pool_bin *bin = NULL;
+    HASH_FIND(hh, pool->bins, &size, sizeof size, bin);
+    return bin;
+}
+
+static void take_locked(struct irt_pool_bin *bin, struct irt_pool_block *block)
+{
+    if (block->previous) {
+        block->previous->next = block->next;
+    } else {
+        bin->first = block->next;
+    }
+    if (block->next) {
+        block->next->previous = block->previous;
+    }
+    block->previous = NULL;
+    block->next = NULL;
+}
+
+// False only without memory for a new bin.
+static bool insert_locked(struct irt_pool *pool, struct irt_pool_block *block)
+{
+    struct irt_pool_bin *bin = bin_of(pool, block->size);
+    if (!bin) {
+        bin = calloc(1, sizeof *bin);
+        if (!bin) {
+            return false;
+        }
+        bin->size = block->size;
+        HASH_ADD(hh, pool->bins, size, sizeof bin->size, bin);
+    }
+    block->previous = NULL;
+    block->next = bin->first;
+    if (bin->first) {
+        bin->first->previous = block;
+    }
+    bin->first = block;
+    return true;
+}
+
+// Whether the free of the block has been reached; remembers it.
+static bool is_complete(struct irt_pool_block *block)
+{
+    if (block->pending && irt_backend()->event_query(block->event) != cudaErrorNotReady) {
+        block->pending = false;
+    }
+    return !block->pending;
+}
+
+// Gives a block that is in no bin back to the backend. Pool's lock held.
+static void release_locked(struct irt_pool *pool, struct irt_pool_block *block)
+{
+    cudaError_t error =
+        irt_backend()->memory_free(pool->device->id, IRTB_MEMORY_DEVICE, block->start);
     if (error) {
+        IRT_LOG("pool", IRT_LOG_WARN, "device %d: giving %zu bytes back: error %d",
+                pool->device->ordinal, block->size, (int)error);
+    }
+    if (block->event) {
+        irt_backend()->event_destroy(block->event);
+    }
+    pool->reserved -= block->size;
+    free(block);
+}
+
+static void trim_locked(struct irt_pool *pool, uint64_t keep)
+{
+    for (struct irt_pool_bin *bin = pool->bins; bin && pool->reserved > keep; bin = bin->hh.next) {
+        struct irt_pool_block *next;
+        for (struct irt_pool_block *b = bin->first; b && pool->reserved > keep; b = next) {
+            next = b->next;
+            if (pool->reserved - b->size >= keep && is_complete(b)) {
+                take_locked(bin, b);
+                release_locked(pool, b);
+            }
+        }
+    }
+}
+
+void irt_pool_trim(struct irt_pool *pool, uint64_t keep)
+{
+    irt_mutex_lock(&pool->lock);
+    trim_locked(pool, keep);
+    irt_mutex_unlock(&pool->lock);
+}
+
+// ---- pools ----
+
+struct irt_pool *irt_pool_create(struct irt_device *device, size_t max_size, bool is_default)
+{
+    struct irt_pool *pool = calloc(1, sizeof *pool);
+    if (!pool) {
+        return NULL;
+    }
+    pool->device = device;
+    pool->is_default = is_default;
+    pool->max_size = max_size;
+    pool->follow_events = 1;
+    pool->opportunistic = 1;
+    pool->internal_dependencies = 1;
+    pool->access[device->ordinal] = cudaMemAccessFlagsProtReadWrite;
+    irt_mutex_init(&pool->lock, IRT_RANK_EVENT);
+    pool->handle = irt_handle_open(&table, pool);
+    if (!pool->handle) {
+        irt_mutex_destroy(&pool->lock);
+        free(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+// Gives back what is free; true when that was all and the pool is gone.
+static bool dissolve(struct irt_pool *pool)
+{
+    irt_mutex_lock(&pool->lock);
+    trim_locked(pool, 0);
+    bool empty = pool->reserved == 0;
+    irt_mutex_unlock(&pool->lock);
+    if (!empty) {
+        return false;
+    }
+    struct irt_pool_bin *bin;
+    struct irt_pool_bin *next_bin;
+    HASH_ITER(hh, pool->bins, bin, next_bin)
+    {
+        HASH_DEL(pool->bins, bin);
+        free(bin);
+    }
+    irt_mutex_destroy(&pool->lock);
+    free(pool);
+    return true;
+}
+
+// No handle, no block in use, no reference is left. Frees may still be pending, and this may be
+// called where nobody may wait: such a pool is looked at again later.
+static void destroy_pool(void *object)
+{
+    struct irt_pool *pool = object;
+    if (!dissolve(pool)) {
+        irt_mutex_lock(&orphans_lock);
+        pool->next_orphan = orphans;
+        orphans = pool;
+        irt_mutex_unlock(&orphans_lock);
+    }
+}
+
+static void dissolve_orphans(void)
+{
+    irt_mutex_lock(&orphans_lock);
+    struct irt_pool *pool = orphans;
+    orphans = NULL;
+    irt_mutex_unlock(&orphans_lock);
+    while (pool) {
+        struct irt_pool *next = pool->next_orphan;
+        destroy_pool(pool);
+        pool = next;
+    }
+}
+
+struct irt_pool *irt_pool_get(cudaMemPool_t handle)
+{
+    return irt_handle_get(&table, handle);
+}
+
+void irt_pool_put(struct irt_pool *pool)
+{
+    irt_handle_put(&table, pool->handle);
+}
+
+static struct irt_pool *referenced(struct irt_pool *pool)
+{
+    if (pool) {
+        irt_handle_ref(&table, pool->handle);
+    }
+    return pool;
+}
+
+static struct irt_pool *default_locked(struct irt_device *device)
+{
+    struct irt_pool **slot = &default_pools[device->ordinal];
+    if (!*slot) {
+        *slot = irt_pool_create(device, 0, true);
+    }
+    return *slot;
+}
+
+struct irt_pool *irt_pool_default(struct irt_device *device)
+{
+    irt_mutex_lock(&pools_lock);
+    struct irt_pool *pool = referenced(default_locked(device));
+    irt_mutex_unlock(&pools_lock);
+    return pool;
+}
+
+struct irt_pool *irt_pool_current(struct irt_device *device)
+{
+    irt_mutex_lock(&pools_lock);
+    struct irt_pool *pool = current_pools[device->ordinal];
+    pool = referenced(pool ? pool : default_locked(device));
+    irt_mutex_unlock(&pools_lock);
+    return pool;
+}
+
+// Replaces the current pool, NULL being the default one.
+static void set_current(struct irt_device *device, struct irt_pool *pool)
+{
+    irt_mutex_lock(&pools_lock);
+    struct irt_pool *old = current_pools[device->ordinal];
+    current_pools[device->ordinal] = referenced(pool);
+    irt_mutex_unlock(&pools_lock);
+    if (old) {
+        irt_pool_put(old);
+    }
+}
+
+void irt_pool_set_current(struct irt_pool *pool)
+{
+    set_current(pool->device, pool->is_default ? NULL : pool);
+}
+
+bool irt_pool_close(cudaMemPool_t handle)
+{
+    struct irt_pool *pool = irt_pool_get(handle);
+    if (!pool) {
+        return false;
+    }
+    bool closed = irt_handle_close(&table, handle);
+    if (closed) {
+        irt_mutex_lock(&pool->lock);
+        pool->closed = true;
+        trim_locked(pool, 0);
+        irt_mutex_unlock(&pool->lock);
+        irt_mutex_lock(&pools_lock);
+        bool current = current_pools[pool->device->ordinal] == pool;
+        irt_mutex_unlock(&pools_lock);
+        if (current) {
+            set_current(pool->device, NULL);
+        }
+    }
+    irt_pool_put(pool);
+    return closed;
+}
+
+// ---- allocating ----
+
+// A free block of the class that `stream` may use from now on without any wait.
+static struct irt_pool_block *find_ready_locked(struct irt_pool_bin *bin,
+                                                const struct irt_pool *pool,
+                                                const struct irt_stream *stream)
+{
+    struct irt_pool_block *complete = NULL;
+    for (struct irt_pool_block *b = bin->first; b; b = b->next) {
+        if (b->stream == stream->id) {
+            return b;
+        }
+        if (!complete && (!b->pending || (pool->opportunistic && is_complete(b)))) {
+            complete = b;
+        }
+    }
+    return complete;
+}
+
+static struct irt_pool_block *new_block_locked(struct irt_pool *pool, size_t size,
+                                               cudaError_t *ret_error)
+{
+    struct irt_pool_block *block = NULL;
+    *ret_error = cudaErrorMemoryAllocation;
+    if (pool->max_size == 0 || pool->reserved + size <= pool->max_size) {
+        block = calloc(1, sizeof *block);
+    }
+    if (!block) {
+        return NULL;
+    }
+    *ret_error = irt_backend()->memory_alloc(pool->device->id, IRTB_MEMORY_DEVICE, size, 0,
+                                             &block->start);
+    if (*ret_error) {
+        free(block);
+        return NULL;
+    }
+    block->size = size;
+    block->pool = pool;
+    pool->reserved += size;
+    pool->reserved_high =
+        pool->reserved > pool->reserved_high ? pool->reserved : pool->reserved_high;
+    return block;
+}
+
+// Memory is short: a block of the right class whose free another stream has yet to reach.
+static struct irt_pool_block *take_pending_locked(struct irt_pool *pool, size_t size)
+{
+    struct irt_pool_bin *bin = pool->internal_dependencies ? bin_of(pool, size) : NULL;
+    struct irt_pool_block *block = bin ? bin->first : NULL;
+    if (block) {
+        take_locked(bin, block);
+    }
+    return block;
+}
+
+// Waits for one pending free and gives the block back. False when no free is pending.
+static bool wait_for_one_locked(struct irt_pool *pool)
+{
+    for (struct irt_pool_bin *bin = pool->bins; bin; bin = bin->hh.next) {
+        struct irt_pool_block *block = bin->first;
+        if (block) {
+            take_locked(bin, block);
+            struct irtb_event *event = block->pending ? block->event : NULL;
+            irt_mutex_unlock(&pool->lock);
+            if (event) {
+                irt_backend()->event_synchronize(event);
+            }
+            irt_mutex_lock(&pool->lock);
+            release_locked(pool, block);
+            return true;
+        }
+    }
+    return false;
+}
+
+// Finds or makes a block. `ret_wait`: the stream must first wait for the block's event.
+static struct irt_pool_block *obtain(struct irt_pool *pool, const struct irt_stream *stream,
+                                     size_t size, bool *ret_wait, cudaError_t *ret_error)
+{
+    struct irt_pool_block *block = NULL;
+    *ret_wait = false;
+    irt_mutex_lock(&pool->lock);
+    struct irt_pool_bin *bin = bin_of(pool, size);
+    block = bin ? find_ready_locked(bin, pool, stream) : NULL;
+    if (block) {
+        take_locked(bin, block);
+    } else {
+        block = new_block_locked(pool, size, ret_error);
+    }
+    if (!block && *ret_error == cudaErrorMemoryAllocation) {
+        trim_locked(pool, 0);
+        block = new_block_locked(pool, size, ret_error);
+    }
+    if (!block && *ret_error == cudaErrorMemoryAllocation) {
+        block = take_pending_locked(pool, size);
+        *ret_wait = block && block->pending && block->stream != stream->id;
+    }
+    while (!block && *ret_error == cudaErrorMemoryAllocation && wait_for_one_locked(pool)) {
+        block = new_block_locked(pool, size, ret_error);
+    }
+    if (block) {
+        pool->used += size;
+        pool->used_high = pool->used > pool->used_high ? pool->used : pool->used_high;
+    }
+    irt_mutex_unlock(&pool->lock);
+    return block;
+}
+
+// Undoes obtain: the block is free again, as it was.
+static void put_back(struct irt_pool_block *block)
+{
+    struct irt_pool *pool = block->pool;
+    irt_mutex_lock(&pool->lock);
+    pool->used -= block->size;
+    if (!insert_locked(pool, block)) {
+        // Without memory for a bin the block is lost until the device is reset; say so.
+        IRT_LOG("pool", IRT_LOG_WARN, "no memory to keep a free block of %zu bytes", block->size);
+    }
+    if (pool->closed) {
+        trim_locked(pool, 0);
+    }
+    irt_mutex_unlock(&pool->lock);
+}
+
+cudaError_t irt_pool_alloc(struct irt_pool *pool, struct irt_stream *stream, size_t size,
+                           void **ret_ptr)
+{
+    size_t rounded = size_class(size);
+    cudaError_t error = cudaErrorMemoryAllocation;
+    bool wait;
+    struct irt_pool_block *block =
+        rounded > 0 ? obtain(pool, stream, rounded, &wait, &error) : NULL;
+    if (!block) {
         return error;
     }
-    struct irt_memory memory = {
-        .start = ptr, .size = size, .type = IRT_MEMORY_POOL, .device = device, .device_start = ptr};
-    error = irt_memory_add(&memory);
+    error = cudaSuccess;
+    if (wait) {
+        error = irt_stream_begin(stream);
+        if (!error) {
+            error = irt_backend()->stream_wait_event(stream->backend, block->event);
+            irt_stream_end(stream);
+        }
+    }
+    struct irt_memory memory = {.start = block->start,
+                                .size = size,
+                                .type = IRT_MEMORY_POOL,
+                                .device = pool->device,
+                                .device_start = block->start,
+                                .block = block};
+    if (!error) {
+        referenced(pool); // by the block in use
+        error = irt_memory_add(&memory);
+        if (error) {
+            irt_pool_put(pool);
+        }
+    }
     if (error) {
-        irt_memory_release(&memory);
+        put_back(block);
         return error;
     }
-    *devPtr = ptr;
+    block->pending = false;
+    *ret_ptr = block->start;
     return cudaSuccess;
 }
 
-static void release_in_stream(void *argument)
+// ---- freeing ----
+
+void irt_pool_free_now(struct irt_pool_block *block)
 {
-    struct irt_memory *memory = argument;
-    cudaError_t error = irt_memory_release(memory);
-    if (error) {
-        IRT_LOG("pool", IRT_LOG_WARN, "freeing %zu bytes in stream order: error %d", memory->size,
-                (int)error);
-    }
-    free(memory);
+    struct irt_pool *pool = block->pool;
+    block->pending = false;
+    block->stream = 0;
+    put_back(block);
+    irt_pool_put(pool);
 }
 
-cudaError_t irt_core_cudaFreeAsync(void *devPtr, cudaStream_t hStream)
+// Marks the end of the stream's work with the block's event, made anew when it is another device's.
+static cudaError_t mark(struct irt_pool_block *block, struct irt_stream *stream)
 {
-    struct irt_memory found;
-    if (!devPtr) {
-        return cudaErrorInvalidValue;
+    const struct irtb_backend *backend = irt_backend();
+    int device = stream->device->id;
+    if (block->event && block->event_device != device) {
+        backend->event_destroy(block->event);
+        block->event = NULL;
     }
-    struct irt_stream *stream;
-    cudaError_t error = irt_stream_enter(hStream, &stream);
+    if (!block->event) {
+        cudaError_t error = backend->event_create(device, false, false, &block->event);
+        if (error) {
+            return error;
+        }
+        block->event_device = device;
+    }
+    return backend->event_record(block->event, stream->backend);
+}
+
+cudaError_t irt_pool_free(struct irt_pool_block *block, struct irt_stream *stream)
+{
+    struct irt_pool *pool = block->pool;
+    cudaError_t error = irt_backend()->stream_query(stream->backend);
+    bool busy = error == cudaErrorNotReady;
+    if (busy) {
+        error = mark(block, stream);
+    }
     if (error) {
         return error;
     }
-    struct irt_memory *memory = malloc(sizeof *memory);
-    if (!memory) {
-        error = cudaErrorMemoryAllocation;
-    } else if (!irt_memory_find(devPtr, &found) || found.start != devPtr ||
-               (found.type != IRT_MEMORY_POOL && found.type != IRT_MEMORY_DEVICE) ||
-               !irt_memory_remove(devPtr, memory)) {
-        error = cudaErrorInvalidValue;
-    } else {
-        error = irt_backend()->host_func(stream->backend, release_in_stream, memory, true);
-        if (!error) {
-            return irt_stream_leave(stream, cudaSuccess);
-        }
-        irt_memory_add(memory); // nothing happened: the application still owns it
+    block->pending = busy;
+    block->stream = stream->id;
+    put_back(block);
+    irt_pool_put(pool);
+    return cudaSuccess;
+}
+
+// ---- all pools of a device ----
+
+struct visit {
+    struct irt_device *device;
+    bool all;
+};
+
+static void trim_one(void *handle, void *object, void *context)
+{
+    struct irt_pool *pool = object;
+    const struct visit *visit = context;
+    (void)handle;
+    if (pool->device == visit->device) {
+        irt_mutex_lock(&pool->lock);
+        trim_locked(pool, visit->all ? 0 : pool->threshold);
+        irt_mutex_unlock(&pool->lock);
     }
-    free(memory);
-    return irt_stream_leave(stream, error);
+}
+
+void irt_pool_trim_device(struct irt_device *device, bool all)
+{
+    struct visit visit = {.device = device, .all = all};
+    dissolve_orphans();
+    irt_handle_each(&table, trim_one, &visit);
+}
+
+void irt_pool_reset_device(struct irt_device *device)
+{
+    set_current(device, NULL);
+    irt_pool_trim_device(device, true);
+    irt_mutex_lock(&pools_lock);
+    struct irt_pool *pool = default_pools[device->ordinal];
+    default_pools[device->ordinal] = NULL;
+    irt_mutex_unlock(&pools_lock);
+    if (pool) {
+        irt_pool_close(pool->handle);
+    }
 }

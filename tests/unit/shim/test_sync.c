@@ -174,10 +174,12 @@ Test(sync, stream_ordered_free)
     OK(cudaMemsetAsync(p, 0x11, SIZE, stream));
     OK(cudaMemcpyAsync(pinned_a, p, SIZE, cudaMemcpyDeviceToHost, stream));
     OK(cudaFreeAsync(p, stream));
-    cr_assert(!is_done(pinned_a) && allocations() == before + 1);
+    cr_assert(!is_done(pinned_a) && allocations() == before + 1, "nothing was waited for");
     EXPECT(cudaErrorInvalidValue, cudaFreeAsync(p, stream));
     EXPECT(cudaErrorInvalidValue, cudaFree(p));
     OK(cudaStreamSynchronize(stream));
+    size_t free_bytes, total;
+    OK(cudaMemGetInfo(&free_bytes, &total)); // shows what is no longer needed as free
     cr_assert(is_done(pinned_a) && allocations() == before);
     EXPECT(cudaErrorInvalidValue, cudaFreeAsync(NULL, stream));
 }
