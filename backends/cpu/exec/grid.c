@@ -76,21 +76,22 @@ static void out_of_memory(struct exec_grid *grid)
                    "no memory for frames and shared memory of a block");
 }
 
-// Lets others join once it is clear that the rest is worth waking them.
-static void consider_publishing(struct exec_grid *grid, uint64_t done, uint64_t spent)
+// Lets others join once it is clear that the rest is worth waking them; true when it has done so.
+static bool consider_publishing(struct exec_grid *grid, uint64_t done, uint64_t spent)
 {
     uint64_t next = atomic_load_explicit(&grid->next, memory_order_relaxed);
     if (next >= grid->total || exec_pool_size() < 2) {
-        return;
+        return false;
     }
     uint64_t left = grid->total - next;
     uint64_t per_block = done ? spent / done : atomic_load(&grid->launch->kernel->block_ns);
     if (left * per_block < WORTH_WAKING_NS) {
-        return;
+        return false;
     }
     uint64_t helpers = exec_pool_size() - 1;
     exec_pool_publish(&grid->job, (unsigned)(left < helpers ? left : helpers));
     exec_stream_nudge(grid->job.stream);
+    return true;
 }
 
 // Kernels without suspension points: a loop over block functions.
@@ -111,8 +112,7 @@ static void run_simple(struct exec_grid *grid, bool owner)
     exec_fault_push(&frame);
     if (sigsetjmp(frame.jump, 0) == 0) {
         if (may_publish && atomic_load(&launch->kernel->block_ns)) {
-            consider_publishing(grid, 0, 0);
-            may_publish = !grid->job.listed;
+            may_publish = !consider_publishing(grid, 0, 0);
         }
         uint64_t first, end;
         while (take(grid, may_publish && !done ? 1 : grid->chunk, &first, &end)) {
@@ -122,8 +122,7 @@ static void run_simple(struct exec_grid *grid, bool owner)
             }
             done += end - first;
             if (may_publish) {
-                consider_publishing(grid, done, exec_now() - start);
-                may_publish = !grid->job.listed;
+                may_publish = !consider_publishing(grid, done, exec_now() - start);
             }
         }
     } else {
@@ -171,8 +170,7 @@ static void run_resumable(struct exec_grid *grid, bool owner)
     bool may_publish = owner && grid->total > 1;
     uint64_t done = 0, start = exec_now();
     if (may_publish && (launch->cooperative || atomic_load(&launch->kernel->block_ns))) {
-        consider_publishing(grid, launch->cooperative, WORTH_WAKING_NS);
-        may_publish = !grid->job.listed;
+        may_publish = !consider_publishing(grid, launch->cooperative, WORTH_WAKING_NS);
     }
     while (!failed(grid) && !exec_pool_stopping()) {
         struct exec_block *block = NULL;
@@ -224,8 +222,7 @@ static void run_resumable(struct exec_grid *grid, bool owner)
         }
         done++;
         if (may_publish) {
-            consider_publishing(grid, done, exec_now() - start);
-            may_publish = !grid->job.listed;
+            may_publish = !consider_publishing(grid, done, exec_now() - start);
         }
     }
     while (head) {

@@ -481,8 +481,8 @@ void exec_stream_unblock(struct irtb_stream *stream)
     stream->state = EXEC_STREAM_READY;
     stream->blocked_on = NULL;
     exec_pool_push(stream, stream->bucket);
+    exec_stream_nudge(stream); // under the lock: without it the stream may be gone already
     pthread_mutex_unlock(&stream->lock);
-    exec_stream_nudge(stream);
     exec_pool_notify(false);
 }
 
