@@ -355,22 +355,27 @@ cudaError_t irt_kernel_load(struct irt_kernel *kernel, struct irt_device *device
     if (e) {
         return e;
     }
+    struct irt_loaded *mine;
+    e = load_kernel(kernel, code, &mine); // may compile: no lock
+    if (e) {
+        return e;
+    }
     irt_mutex_lock(&kernel->module->lock);
     struct irt_loaded *_Atomic *place = loaded_place_locked(kernel, device);
     loaded = place ? atomic_load_explicit(place, memory_order_relaxed) : NULL;
-    if (!place) {
-        e = cudaErrorMemoryAllocation;
-    } else if (!loaded) {
-        e = load_kernel(kernel, code, &loaded);
-        if (!e) {
-            atomic_store_explicit(place, loaded, memory_order_release);
-        }
+    if (place && !loaded) {
+        atomic_store_explicit(place, mine, memory_order_release);
+        loaded = mine;
     }
     irt_mutex_unlock(&kernel->module->lock);
-    if (!e) {
-        *ret_loaded = loaded;
+    if (loaded != mine) {
+        free(mine); // another thread was faster, or there is no memory
     }
-    return e;
+    if (!loaded) {
+        return cudaErrorMemoryAllocation;
+    }
+    *ret_loaded = loaded;
+    return cudaSuccess;
 }
 
 cudaError_t irt_kernel_get_loaded(const void *func, struct irt_kernel **ret_kernel,
