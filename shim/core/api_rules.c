@@ -16,8 +16,9 @@
 #include "shim/dispatch/backend.h"
 #include "shim/util/log.h"
 #include "shim/util/process.h"
+#include "shim/util/tls.h"
 
-static _Thread_local cudaError_t last_error;
+static IRT_TLS_HOT cudaError_t last_error;
 
 cudaError_t irt_error_peek(void)
 {

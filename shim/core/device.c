@@ -21,6 +21,7 @@
 #include "shim/dispatch/entry.h"
 #include "shim/util/env.h"
 #include "shim/util/log.h"
+#include "shim/util/tls.h"
 
 enum { DEVICE_MAX = 64 }; // as many as irt_device.peers has bits
 
@@ -28,7 +29,7 @@ static struct irt_device *devices; // `device_count` of them, in the application
 static int device_count;
 
 // Number of the current device, plus one; 0: this thread never chose one.
-static _Thread_local int current;
+static IRT_TLS_HOT int current;
 
 // Devices that cudaSetValidDevices named, in order; guarded by valid_lock. A thread that never
 // called cudaSetDevice uses the first one.
