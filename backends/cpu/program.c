@@ -42,23 +42,22 @@ static const struct jit_engine *open_engine(const char *folder, int length, cons
 static void engine_init(void)
 {
     Dl_info self;
-    char why[1024] = "the place of this module is unknown", first[1024];
+    char why[1024] = "the place of this module is unknown", second[1024] = "";
     // Beside this module, or (build tree) in its jit/ folder.
     if (dladdr((void *)&programs, &self) && self.dli_fname) {
         const char *slash = strrchr(self.dli_fname, '/');
         const char *folder = slash ? self.dli_fname : ".";
         int length = slash ? (int)(slash - self.dli_fname) : 1;
-        engine = open_engine(folder, length, "", first, sizeof first);
+        engine = open_engine(folder, length, "", why, sizeof why);
         if (!engine) {
-            engine = open_engine(folder, length, "jit/", why, sizeof why);
-            snprintf(why, sizeof why, "%s", first);
+            engine = open_engine(folder, length, "jit/", second, sizeof second);
         }
     }
     if (!engine) {
         CPU_LOG("cpu", CPU_ERROR,
                 "kernels cannot run: the compiler module " JIT_ENGINE_MODULE
-                " cannot be opened (built with -Dkernels=disabled?): %s",
-                why);
+                " cannot be opened (built with -Dkernels=disabled?): %s; %s",
+                why, second);
     }
 }
 
