@@ -181,9 +181,10 @@ static LLVMValueRef swap_loop(struct emit *e, const struct ir_inst *inst, LLVMVa
 static LLVMValueRef atomic(struct emit *e, const struct ir_inst *inst)
 {
     unsigned bits = ir_bits(inst->type);
-    LLVMValueRef at = emit_address(e, inst, &inst->src[0]);
-    LLVMValueRef b = emit_get(e, &inst->src[1], bits);
-    LLVMValueRef c = inst->src_count > 2 ? emit_get(e, &inst->src[2], bits) : NULL;
+    unsigned values = inst->sub == IR_ATOM_CAS ? 2 : 1, first = inst->src_count - values;
+    LLVMValueRef at = emit_address(e, inst, first > 0 ? &inst->src[0] : NULL);
+    LLVMValueRef b = emit_get(e, &inst->src[first], bits);
+    LLVMValueRef c = values == 2 ? emit_get(e, &inst->src[first + 1], bits) : NULL;
     if (inst->space == IR_SHARED) {
         LLVMValueRef old = emit_load(e, emit_int_type(e, bits), at, 0, bits / 8);
         emit_store(e, combine(e, inst, old, b, c), at, 0, bits / 8);
