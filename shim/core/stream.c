@@ -45,6 +45,7 @@ static cudaError_t create(struct irt_device *device, enum irt_stream_kind kind, 
     stream->kind = kind;
     stream->flags = flags;
     stream->priority = priority;
+    stream->hints.map.remote = 1; // CUDA's default: each domain is its own
     stream->ordered = !(flags & cudaStreamNonBlocking);
     stream->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
     cudaError_t e = irt_backend()->stream_create(device->id, priority, &stream->backend);

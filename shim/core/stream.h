@@ -28,6 +28,14 @@ enum irt_stream_kind {
     IRT_STREAM_PER_THREAD, // one per thread and device
 };
 
+// Attributes that are kept for the application only (stream_attribute.c).
+struct irt_stream_hints {
+    struct cudaAccessPolicyWindow window;
+    enum cudaSynchronizationPolicy policy; // 0: never set
+    cudaLaunchMemSyncDomainMap map;
+    cudaLaunchMemSyncDomain domain;
+};
+
 struct irt_stream {
     // Constant after creation.
     void *handle;                // in the table of streams, also for the default streams
@@ -44,6 +52,8 @@ struct irt_stream {
     uint64_t seen;               // the last operation of the legacy stream this one is ordered after
     bool dirty;                  // has work that the legacy stream has not been ordered after
     struct irt_stream *dirty_next, *dirty_previous;
+    // Guarded by the lock of stream_attribute.c.
+    struct irt_stream_hints hints;
 };
 
 // The stream of a handle with one more reference. cudaStreamLegacy and 0 mean the legacy stream,

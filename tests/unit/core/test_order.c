@@ -129,7 +129,7 @@ static void run_all(void)
 // Everything is queued before anything runs: the queues hold exactly the rule.
 Test(order, queued_programs_hold_exactly_the_rule)
 {
-    for (unsigned seed = 0; seed < 400; seed++) {
+    for (unsigned seed = 0; seed < 150; seed++) {
         start(seed);
         unsigned spread = 1 + next_random(STREAMS);
         int count = 2 + (int)next_random(OPS - 2);
@@ -145,7 +145,7 @@ Test(order, queued_programs_hold_exactly_the_rule)
 // Streams that are destroyed while they have work still count.
 Test(order, destroyed_streams_stay_ordered)
 {
-    for (unsigned seed = 0; seed < 400; seed++) {
+    for (unsigned seed = 0; seed < 150; seed++) {
         start(seed);
         int count = 2 + (int)next_random(OPS - 2);
         for (int i = 0; i < count; i++) {
@@ -165,7 +165,7 @@ Test(order, destroyed_streams_stay_ordered)
 // Work runs while more is queued, with queries and waits in between.
 Test(order, running_programs_obey_the_rule)
 {
-    for (unsigned seed = 0; seed < 2000; seed++) {
+    for (unsigned seed = 0; seed < 1000; seed++) {
         start(seed);
         for (int i = 0; i < OPS; i++) {
             add((int)next_random(STREAMS));
