@@ -107,7 +107,8 @@ static void run_simple(struct exec_grid *grid, bool owner)
     block->ctx.nsmid = exec_pool_size();
     bool may_publish = owner && grid->total > 1;
     volatile uint64_t done = 0;
-    uint64_t start = exec_now(), end_time = start;
+    bool timed = grid->total > 1; // the estimate serves to decide about helpers
+    uint64_t start = timed ? exec_now() : 0;
     struct exec_fault_frame frame;
     exec_fault_push(&frame);
     if (sigsetjmp(frame.jump, 0) == 0) {
@@ -131,9 +132,8 @@ static void run_simple(struct exec_grid *grid, bool owner)
         exec_grid_fail(grid, &block->ctx, frame.error, what);
     }
     exec_fault_pop(&frame);
-    end_time = exec_now();
-    if (done) {
-        uint64_t mean = (end_time - start) / done + 1;
+    if (timed && done) {
+        uint64_t mean = (exec_now() - start) / done + 1;
         uint64_t old = atomic_load_explicit(&launch->kernel->block_ns, memory_order_relaxed);
         atomic_store_explicit(&launch->kernel->block_ns, old ? (3 * old + mean) / 4 : mean,
                               memory_order_relaxed);
