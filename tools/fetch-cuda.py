@@ -191,9 +191,11 @@ def check(top):
             f.write("__global__ void k(float *p) { p[threadIdx.x] = sinf(p[0]); }\n"
                     "int main() { k<<<1, 32>>>(nullptr); return 0; }\n")
         env = dict(os.environ)
-        env.pop("CUDA_HOME", None)
+        for name in ("CUDA_HOME", "CUDA_PATH", "LIBRARY_PATH", "CPATH"):
+            env.pop(name, None)
+        # not every package of a runtime has the library for launches from kernels
         run([top + "/bin/nvcc", "-allow-unsupported-compiler", "-arch=sm_80", "-cudart", "shared",
-             "-o", tmp + "/t", src], env=env)
+             "-cudadevrt", "none", "-o", tmp + "/t", src], env=env)
 
 
 def fetch(name, dest):

@@ -278,8 +278,10 @@ bool binary_loaded(const char *path, const char *interpreter,
                    void (*visit)(void *user, const char *name, const char *file), void *user)
 {
     int ends[2];
+    char *absolute = realpath(path, NULL); // the loader searches for a name without a slash
     char **environment = trace_environment();
-    if (!environment || pipe2(ends, O_CLOEXEC) != 0) {
+    if (!absolute || !environment || pipe2(ends, O_CLOEXEC) != 0) {
+        free(absolute);
         free(environment);
         return false;
     }
@@ -287,10 +289,11 @@ bool binary_loaded(const char *path, const char *interpreter,
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    char *arguments[] = {(char *)(uintptr_t)interpreter, (char *)(uintptr_t)path, NULL};
+    char *arguments[] = {(char *)(uintptr_t)interpreter, absolute, NULL};
     pid_t child;
     int error = posix_spawn(&child, interpreter, &actions, NULL, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
+    free(absolute);
     free(environment);
     close(ends[1]);
     FILE *in = error == 0 ? fdopen(ends[0], "r") : NULL;

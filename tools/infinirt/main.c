@@ -52,6 +52,9 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(argv[1], verbs[i].name) == 0) {
+            char name[32]; // getopt_long puts it before its messages
+            snprintf(name, sizeof name, "infinirt %s", verbs[i].name);
+            argv[1] = name;
             return verbs[i].run(argc - 1, argv + 1);
         }
     }
