@@ -91,10 +91,10 @@ static bool skip_blanks(struct ptx_lexer *lexer)
         } else if (c == '/' && next == '/') {
             rest_of_line(lexer);
         } else if (c == '/' && next == '*') {
-            const char *start = lexer->at;
+            struct ptx_lexer start = *lexer;
             for (lexer->at += 2;; lexer->at++) {
                 if (lexer->end - lexer->at < 2) {
-                    lexer->at = start;
+                    *lexer = start;
                     return false;
                 }
                 if (lexer->at[0] == '*' && lexer->at[1] == '/') {

@@ -223,7 +223,7 @@ static const struct {
     {"add.foo.s32 %r1, %r2, %r3;", "unknown modifier '.foo' of 'add'"},
     {"add.wide.s32 %r1, %r2, %r3;", "unknown modifier '.wide' of 'add'"},
     {"addd.s32 %r1, %r2, %r3;", "unknown instruction 'addd'"},
-    {"add.sat.u32 %r1, %r2, %r3;", "no form of 'add' has the modifiers 'add.sat.u32'"},
+    {"add.sat.u64 %rd1, %rd2, %rd3;", "no form of 'add' has the modifiers 'add.sat.u64'"},
     {"add.ftz.f64 %fd1, %fd2, %fd3;", "no form of 'add' has the modifiers 'add.ftz.f64'"},
     {"add %r1, %r2, %r3;", "no form of 'add' has the modifiers 'add'"},
     {"add.s32.s32 %r1, %r2, %r3;", "no form of 'add' has the modifiers 'add.s32.s32'"},
