@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/core/advice.h"
 #include "shim/core/memory.h"
 #include "shim/core/pool.h"
 #include "shim/dispatch/backend.h"
@@ -83,6 +84,10 @@ static void unlink_locked(struct record *record)
 
 static void free_record(struct record *record)
 {
+    if (record->memory.type == IRT_MEMORY_MANAGED ||
+        record->memory.type == IRT_MEMORY_MANAGED_VARIABLE) {
+        irt_advice_forget(record->memory.start, record->memory.size);
+    }
     free(record->alias);
     free(record);
 }

@@ -118,6 +118,8 @@ static cudaError_t device_info(int device, struct irtb_device_info *ret_info)
     prop->warpSize = 32;
     prop->pciBusID = 1 + device;
     prop->managedMemory = 1;
+    prop->concurrentManagedAccess = 1;
+    prop->pageableMemoryAccess = 1;
     prop->canMapHostMemory = 1;
     prop->hostRegisterSupported = 1;
     return cudaSuccess;
@@ -179,7 +181,7 @@ static cudaError_t memory_alloc(int device, enum irtb_memory_kind kind, size_t s
         slot = allocations[i].start ? NULL : &allocations[i];
     }
     bool fits = slot && size <= BUDGET && used[device] + size <= BUDGET;
-    char *start = fits ? aligned_alloc(512, (size + 511) & ~(size_t)511) : NULL;
+    char *start = fits ? aligned_alloc(4096, (size + 4095) & ~(size_t)4095) : NULL;
     if (start) {
         memset(start, 0xcc, size);
         *slot = (struct allocation){.start = start, .size = size, .device = device, .kind = kind};
