@@ -243,11 +243,19 @@ static void run_resumable(struct exec_grid *grid, bool owner)
 static void work(struct exec_grid *grid, bool owner)
 {
     exec_fault_thread();
+#if defined(__x86_64__)
+    // Kernels round to nearest and flush nothing, whatever the application set for its threads.
+    unsigned control = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(0x1f80);
+#endif
     if (grid->launch->kernel->block) {
         run_simple(grid, owner);
     } else {
         run_resumable(grid, owner);
     }
+#if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(control);
+#endif
 }
 
 static void help(struct exec_job *job)
