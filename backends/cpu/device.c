@@ -301,6 +301,7 @@ cudaError_t cpu_device_reset(int device)
 {
     struct cpu_device *d = &cpu.devices[device];
     exec_device_synchronize(&d->exec);
+    exec_printf_flush(d->exec.printf);
     cpu_heap_clear(&d->memory);
     exec_heap_reset(d->exec.heap, limit_defaults[cudaLimitMallocHeapSize]);
     exec_printf_set_limit(d->exec.printf, limit_defaults[cudaLimitPrintfFifoSize]);

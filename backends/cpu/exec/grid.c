@@ -23,6 +23,8 @@ enum {
     MIN_STACK = 1 << 20,       // for running kernels on a caller's thread
     PATIENCE_ALONE = 3,        // passes of pure spinning before a block is put aside
     PATIENCE_SHARED = 100,     // … while other threads work on the grid
+    SPIN_PAUSE_NS = 20000,     // pure spinning: first without giving the processor away
+    SPIN_YIELD_NS = 200000,    // … then with; after that, sleeping in between
 };
 
 bool exec_grid_may_run_here(void)
@@ -141,21 +143,41 @@ static void run_simple(struct exec_grid *grid, bool owner)
     exec_block_put(block);
 }
 
-// Rests between rounds in which every block only spun: first briefly, then so that the processor
-// is free for the threads that are waited for.
-static void rest(unsigned rounds, bool *spinning)
+// The time since every block of this thread only spins.
+struct idle {
+    uint64_t since;  // 0: something happened in the last round
+    bool told;       // exec_pool_spin_begin was called
+};
+
+// Rests after a round of pure spinning: first briefly, then so that the processor is free for the
+// threads that are waited for.
+static void rest(struct idle *idle)
 {
-    if (rounds < 50) {
+    uint64_t now = exec_now();
+    if (!idle->since) {
+        idle->since = now;
+    }
+    uint64_t spent = now - idle->since;
+    if (spent < SPIN_PAUSE_NS) {
         exec_pause();
-    } else if (rounds < 500) {
+    } else if (spent < SPIN_YIELD_NS) {
         sched_yield();
     } else {
-        if (!*spinning) {
-            *spinning = true;
+        if (!idle->told) {
+            idle->told = true;
             exec_pool_spin_begin();
         }
-        struct timespec pause = {0, rounds < 2000 ? 20000 : 100000};
+        struct timespec pause = {0, spent < 100 * SPIN_YIELD_NS ? 20000 : 100000};
         nanosleep(&pause, NULL);
+    }
+}
+
+static void end_rest(struct idle *idle)
+{
+    idle->since = 0;
+    if (idle->told) {
+        idle->told = false;
+        exec_pool_spin_end();
     }
 }
 
@@ -165,8 +187,7 @@ static void run_resumable(struct exec_grid *grid, bool owner)
     const struct exec_launch *launch = grid->launch;
     struct exec_block *head = NULL, **tail = &head;
     uint32_t held = 0, spun = 0; // blocks put aside; consecutive ones that only spun
-    unsigned rounds = 0;
-    bool spinning = false;
+    struct idle idle = {0, false};
     bool may_publish = owner && grid->total > 1;
     uint64_t done = 0, start = exec_now();
     if (may_publish && (launch->cooperative || atomic_load(&launch->kernel->block_ns))) {
@@ -205,21 +226,18 @@ static void run_resumable(struct exec_grid *grid, bool owner)
             held++;
             spun = block->progressed ? 0 : spun + 1;
             if (block->progressed) {
-                rounds = 0;
+                end_rest(&idle);
             }
             if (spun >= held) {
                 spun = 0;
-                rest(rounds++, &spinning);
+                rest(&idle);
             }
             continue;
         }
         atomic_fetch_sub(&grid->resident, 1);
         exec_block_put(block);
-        rounds = spun = 0;
-        if (spinning) {
-            spinning = false;
-            exec_pool_spin_end();
-        }
+        spun = 0;
+        end_rest(&idle);
         done++;
         if (may_publish) {
             may_publish = !consider_publishing(grid, done, exec_now() - start);
@@ -231,9 +249,7 @@ static void run_resumable(struct exec_grid *grid, bool owner)
         atomic_fetch_sub(&grid->resident, 1);
         exec_block_put(block);
     }
-    if (spinning) {
-        exec_pool_spin_end();
-    }
+    end_rest(&idle);
     if (done) {
         uint64_t mean = (exec_now() - start) / done + 1;
         atomic_store_explicit(&launch->kernel->block_ns, mean, memory_order_relaxed);
