@@ -24,7 +24,7 @@ int main()
     Random random(29);
     std::vector<int> rows{0}, cols, want(n, -1);
     for (int v = 0; v < n; v++) {
-        for (int e = random.below(5); e > 0; e--) {
+        for (int e = 1 + random.below(4); e > 0; e--) {
             cols.push_back(random.below(n));
         }
         rows.push_back((int)cols.size());
