@@ -446,7 +446,10 @@ Test(block, fault_is_an_illegal_address_with_names)
     cr_expect_eq(data[0], 63);
 }
 
-static void fault_in_block(struct exec_ctx *ctx)
+// The sanitizers would catch what these do on purpose.
+#define ON_PURPOSE __attribute__((no_sanitize("address", "undefined")))
+
+ON_PURPOSE static void fault_in_block(struct exec_ctx *ctx)
 {
     ctx->current = 3;
     **TEST_DATA(int *volatile, ctx) = 1;
@@ -462,13 +465,13 @@ static void assert_in_block(struct exec_ctx *ctx)
     ctx->rt->assert_fail(ctx, "x == 1", "file.cu", 12, "kernel(int)");
 }
 
-static void divide_in_block(struct exec_ctx *ctx)
+ON_PURPOSE static void divide_in_block(struct exec_ctx *ctx)
 {
     volatile int zero = 0, dividend = 100;
     *TEST_DATA(volatile int, ctx) = dividend / zero;
 }
 
-static int recurse(volatile int *go_on, int depth)
+ON_PURPOSE static int recurse(volatile int *go_on, int depth)
 {
     volatile char local[4096];
     local[depth % 4096] = (char)depth;
