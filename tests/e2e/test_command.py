@@ -42,7 +42,7 @@ class Fixture:
 
     def call(self, *arguments, command=None, **env):
         return subprocess.run([command or self.command, *arguments], env=clean_environment(**env),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, timeout=60, check=False)
 
 
@@ -206,6 +206,8 @@ def case_doctor_on_damaged_files(f):
             bad[(seed >> 20) % len(bad)] = seed >> 56
         done = f.call("doctor", "--no-compile", f.file("bad", bytes(bad)))
         assert done.returncode in (0, 1, 2), done.returncode
+        done = f.call("doctor", "--no-compile", "--json", f.file("bad", bytes(bad)))
+        assert done.returncode == 2 or json.loads(done.stdout), done.returncode
 
 
 def compile_c(f, name, text):

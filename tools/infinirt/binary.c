@@ -215,7 +215,7 @@ void binary_imports(const struct binary *b, const char *library,
 void binary_device_kernels(const void *image, size_t size,
                            void (*visit)(void *user, const char *name), void *user)
 {
-    static const char prefix[] = ".text.";
+    static const char prefix[] = ".nv.constant0."; // parameters: only kernels have them
     elf_version(EV_CURRENT);
     // libelf wants a writable buffer type but does not write for ELF_C_READ.
     Elf *elf = elf_memory((char *)(uintptr_t)image, size);
@@ -247,8 +247,8 @@ static void visit_line(char *line, void (*visit)(void *user, const char *name, c
     }
     char *arrow = strstr(name, " => ");
     if (!arrow) {
-        if (address) {
-            visit(user, name, name[0] == '/' ? name : NULL);
+        if (address && name[0] == '/') { // not the kernel's own linux-vdso.so.1
+            visit(user, name, name);
         }
         return;
     }

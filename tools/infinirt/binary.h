@@ -39,6 +39,6 @@ void binary_imports(const struct binary *binary, const char *library,
 bool binary_loaded(const char *path, const char *interpreter,
                    void (*visit)(void *user, const char *name, const char *file), void *user);
 
-// Names of the kernels in an ELF image of device code in memory (".text.NAME" sections).
+// Names of the kernels in an ELF image of device code in memory (".nv.constant0.NAME" sections).
 void binary_device_kernels(const void *image, size_t size,
                            void (*visit)(void *user, const char *name), void *user);

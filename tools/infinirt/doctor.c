@@ -29,10 +29,24 @@ struct doctor {
     bool foreign_runtime;                       // wants a libcudart that is none of ours
 };
 
+// Text out of a file that may be damaged: only what is printable gets into the report.
+static struct json_object *printable(const char *text)
+{
+    char *copy = strdup(text);
+    for (char *at = copy; at && *at; at++) {
+        if (*at < 0x20 || *at > 0x7e) {
+            *at = '?';
+        }
+    }
+    struct json_object *string = json_object_new_string(copy ? copy : "out of memory");
+    free(copy);
+    return string;
+}
+
 static void problem(struct doctor *d, const char *what, const char *advice)
 {
     struct json_object *one = json_object_new_object();
-    json_object_object_add(one, "what", json_object_new_string(what));
+    json_object_object_add(one, "what", printable(what));
     json_object_object_add(one, "advice", json_object_new_string(advice));
     json_object_array_add(d->problems, one);
 }
@@ -155,10 +169,9 @@ static void note_kernel(void *user, const struct kernel *kernel)
 {
     struct doctor *d = user;
     struct json_object *one = json_object_new_object();
-    json_object_object_add(one, "name", json_object_new_string(kernel->name));
+    json_object_object_add(one, "name", printable(kernel->name));
     json_object_object_add(one, "ptx", json_object_new_boolean(kernel->has_ptx));
-    json_object_object_add(one, "error",
-                           kernel->error ? json_object_new_string(kernel->error) : NULL);
+    json_object_object_add(one, "error", kernel->error ? printable(kernel->error) : NULL);
     json_object_array_add(json_object_object_get(d->report, "kernels"), one);
     if (!kernel->has_ptx) {
         return; // one problem for all of them, below
