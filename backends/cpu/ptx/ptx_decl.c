@@ -414,7 +414,7 @@ bool ptx_parse_parameters(struct ptx_parser *p, bool formal, struct ptx_variable
     unsigned count = 0;
     ptx_next(p);
     while (!ptx_is_punct(p, ')')) {
-        struct ptx_variable *variable;
+        struct ptx_variable *variable = NULL;
         if (!parse_parameter(p, formal, &variable)) {
             return false;
         }
