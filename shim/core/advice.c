@@ -160,10 +160,9 @@ static cudaError_t check_location(struct cudaMemLocation *location)
         location->type = cudaMemLocationTypeHostNuma;
         return cudaSuccess;
     }
-    case cudaMemLocationTypeInvalid:
+    default: // none, or a type that came later
         return cudaErrorInvalidValue;
     }
-    return cudaErrorInvalidValue;
 }
 
 // ---- advising and prefetching ----

@@ -265,9 +265,19 @@ cudaError_t irt_core_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToK
     return cudaSuccess;
 }
 
+// Attributes that came after CUDA 13.0, whose headers we may be built with. All read-only.
+enum {
+    ATTRIBUTE_ALLOCATION_TYPE = 0x9,
+    ATTRIBUTE_EXPORT_HANDLE_TYPES = 0xa,
+    ATTRIBUTE_LOCATION_ID = 0xb,
+    ATTRIBUTE_LOCATION_TYPE = 0xc,
+    ATTRIBUTE_MAX_POOL_SIZE = 0xd,
+    ATTRIBUTE_HW_DECOMPRESS_ENABLED = 0xe,
+    ATTRIBUTE_LOCALITY_DOMAIN_ID = 0xf,
+};
+
 // Sets an attribute; the caller holds the lock. High-water marks can only be reset to zero.
-static cudaError_t set_attribute_locked(struct irt_pool *pool, enum cudaMemPoolAttr attr,
-                                        const void *value)
+static cudaError_t set_attribute_locked(struct irt_pool *pool, int attr, const void *value)
 {
     int number = 0;
     uint64_t wide = 0;
@@ -292,11 +302,16 @@ static cudaError_t set_attribute_locked(struct irt_pool *pool, enum cudaMemPoolA
     case cudaMemPoolAttrUsedMemHigh:
         pool->used_high = wide == 0 ? pool->used : pool->used_high;
         return wide == 0 ? cudaSuccess : cudaErrorInvalidValue;
-    case cudaMemPoolAttrReservedMemCurrent:
-    case cudaMemPoolAttrUsedMemCurrent:
+    default: // read-only or unknown
         return cudaErrorInvalidValue;
     }
-    return cudaErrorInvalidValue;
+}
+
+// Whether the value of the attribute has 64 bits; all others have 32.
+static bool is_wide(int attr)
+{
+    return (attr >= cudaMemPoolAttrReleaseThreshold && attr <= cudaMemPoolAttrUsedMemHigh) ||
+           attr == ATTRIBUTE_MAX_POOL_SIZE;
 }
 
 cudaError_t irt_core_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
@@ -310,49 +325,63 @@ cudaError_t irt_core_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMem
         return cudaErrorInvalidValue;
     }
     irt_mutex_lock(&pool->lock);
-    cudaError_t error = set_attribute_locked(pool, attr, value);
+    cudaError_t error = set_attribute_locked(pool, (int)attr, value);
     irt_mutex_unlock(&pool->lock);
     irt_pool_put(pool);
     return error;
 }
 
-static cudaError_t get_attribute_locked(const struct irt_pool *pool, enum cudaMemPoolAttr attr,
-                                        void *ret_value)
+static cudaError_t get_attribute_locked(const struct irt_pool *pool, int attr, uint64_t *ret_value)
 {
-    const uint64_t *wide = NULL;
-    const int *number = NULL;
     switch (attr) {
     case cudaMemPoolReuseFollowEventDependencies:
-        number = &pool->follow_events;
-        break;
+        *ret_value = (uint64_t)pool->follow_events;
+        return cudaSuccess;
     case cudaMemPoolReuseAllowOpportunistic:
-        number = &pool->opportunistic;
-        break;
+        *ret_value = (uint64_t)pool->opportunistic;
+        return cudaSuccess;
     case cudaMemPoolReuseAllowInternalDependencies:
-        number = &pool->internal_dependencies;
-        break;
+        *ret_value = (uint64_t)pool->internal_dependencies;
+        return cudaSuccess;
     case cudaMemPoolAttrReleaseThreshold:
-        wide = &pool->threshold;
-        break;
+        *ret_value = pool->threshold;
+        return cudaSuccess;
     case cudaMemPoolAttrReservedMemCurrent:
-        wide = &pool->reserved;
-        break;
+        *ret_value = pool->reserved;
+        return cudaSuccess;
     case cudaMemPoolAttrReservedMemHigh:
-        wide = &pool->reserved_high;
-        break;
+        *ret_value = pool->reserved_high;
+        return cudaSuccess;
     case cudaMemPoolAttrUsedMemCurrent:
-        wide = &pool->used;
-        break;
+        *ret_value = pool->used;
+        return cudaSuccess;
     case cudaMemPoolAttrUsedMemHigh:
-        wide = &pool->used_high;
-        break;
+        *ret_value = pool->used_high;
+        return cudaSuccess;
+    case ATTRIBUTE_ALLOCATION_TYPE:
+        *ret_value = cudaMemAllocationTypePinned;
+        return cudaSuccess;
+    case ATTRIBUTE_EXPORT_HANDLE_TYPES:
+        *ret_value = cudaMemHandleTypeNone;
+        return cudaSuccess;
+    case ATTRIBUTE_LOCATION_ID:
+        *ret_value = (uint64_t)pool->device->ordinal;
+        return cudaSuccess;
+    case ATTRIBUTE_LOCATION_TYPE:
+        *ret_value = cudaMemLocationTypeDevice;
+        return cudaSuccess;
+    case ATTRIBUTE_MAX_POOL_SIZE:
+        *ret_value = pool->max_size;
+        return cudaSuccess;
+    case ATTRIBUTE_HW_DECOMPRESS_ENABLED:
+        *ret_value = 0;
+        return cudaSuccess;
+    case ATTRIBUTE_LOCALITY_DOMAIN_ID:
+        *ret_value = UINT32_MAX; // -1: none
+        return cudaSuccess;
+    default:
+        return cudaErrorInvalidValue;
     }
-    if (wide) {
-        memcpy(ret_value, wide, sizeof *wide);
-    } else if (number) {
-        memcpy(ret_value, number, sizeof *number);
-    }
-    return wide || number ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t irt_core_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
@@ -369,9 +398,15 @@ cudaError_t irt_core_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMem
         irt_pool_trim_device(pool->device, false);
     }
     irt_mutex_lock(&pool->lock);
-    cudaError_t error = get_attribute_locked(pool, attr, value);
+    uint64_t wide = 0;
+    cudaError_t error = get_attribute_locked(pool, (int)attr, &wide);
     irt_mutex_unlock(&pool->lock);
     irt_pool_put(pool);
+    if (!error) {
+        uint32_t narrow = (uint32_t)wide;
+        memcpy(value, is_wide((int)attr) ? (void *)&wide : (void *)&narrow,
+               is_wide((int)attr) ? sizeof wide : sizeof narrow);
+    }
     return error;
 }
 

@@ -170,6 +170,13 @@ static const struct attribute attributes[] = {
     CONSTANT(cudaDevAttrHostMemoryPoolsSupported, 0),
     CONSTANT(cudaDevAttrReserved145, 0),
     CONSTANT(cudaDevAttrOnlyPartialHostNativeAtomicSupported, 0),
+    // After CUDA 13.0, whose headers we may be built with.
+    CONSTANT(148, 0),                         // atomic reductions in batched memory operations
+    CONSTANT(149, 1),                         // number of locality domains
+    CONSTANT(150, 0),                         // oversized shared memory per block
+    CONSTANT(151, 0),                         // CIG streams
+    MEMBER(157, prop.multiProcessorCount),    // multiprocessors of a locality domain
+    CONSTANT(160, INT_MAX),                   // no distinction of large tensor maps
 };
 
 cudaError_t irt_core_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)

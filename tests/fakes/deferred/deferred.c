@@ -15,6 +15,7 @@
 enum { DEVICES = 2, ALLOCATIONS = 4096, BUDGET = 64 << 20 };
 
 struct irtb_event {
+    struct irtb_event *next_destroyed;
     struct irtb_stream *stream; // of the last record
     unsigned long long recorded, done;
     int device;
@@ -55,6 +56,7 @@ static const struct irtb_host *host;
 static struct irtb_stream *streams;
 static struct allocation allocations[ALLOCATIONS];
 static size_t used[DEVICES];
+static struct irtb_event *destroyed; // may still be waited for: kept
 static unsigned violations;
 static cudaError_t fault_next; // what the next copy ends with, for tests of sticky errors
 
@@ -404,7 +406,10 @@ static cudaError_t event_create(int device, bool timing, bool blocking, struct i
 
 static void event_destroy(struct irtb_event *event)
 {
-    (void)event; // may still be waited for; the test process is short
+    pthread_mutex_lock(&lock);
+    event->next_destroyed = destroyed;
+    destroyed = event;
+    pthread_mutex_unlock(&lock);
 }
 
 static cudaError_t event_record(struct irtb_event *event, struct irtb_stream *stream)

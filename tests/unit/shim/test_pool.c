@@ -184,6 +184,10 @@ Test(pool, life_of_a_pool)
     void *a, *b;
     cudaMemPool_t mine = create(0, 1 << 20), current = NULL;
     unsigned before = allocations();
+    cr_assert(attribute(mine, 0xd) == 1 << 20, "the largest size, asked for as CUDA 13.1 does");
+    int location[2] = {77, 77};
+    OK(cudaMemPoolGetAttribute(mine, 0xb, location));
+    cr_assert(location[0] == 0 && location[1] == 77, "32 bits are written");
     OK(cudaMallocFromPoolAsync(&a, SIZE, mine, one));
     EXPECT(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync(&b, 1 << 20, mine, one));
     OK(cudaDeviceSetMemPool(0, mine));
