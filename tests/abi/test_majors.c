@@ -204,6 +204,33 @@ Test(majors, stream_zero_depends_on_the_twin)
     cr_expect(twin == per_thread);
 }
 
+// Programs built for 11.0 to 11.7 have 32 bytes for a value of which later ones have 64: only the
+// member that was asked for may be written.
+Test(majors, attribute_getters_write_one_member)
+{
+    const struct {
+        int attribute;
+        size_t size;
+    } rows[] = {
+        {cudaLaunchAttributeAccessPolicyWindow, sizeof(struct cudaAccessPolicyWindow)},
+        {cudaLaunchAttributeSynchronizationPolicy, sizeof(int)},
+        {cudaLaunchAttributePriority, sizeof(int)},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        unsigned char value[256];
+        memset(value, 0xa5, sizeof(value));
+        int e = CALL(11, "cudaStreamGetAttribute", (void *, int, void *), NULL, rows[i].attribute,
+                     value);
+        cr_assert(e == 0 || e == cudaErrorNotSupported || e == cudaErrorInvalidValue, "%d", e);
+        for (size_t k = e ? 0 : rows[i].size; k < sizeof(value); k++) {
+            if (value[k] != 0xa5) {
+                cr_expect_fail("attribute %d: byte %zu was written", rows[i].attribute, k);
+                break;
+            }
+        }
+    }
+}
+
 Test(majors, a_missing_function_names_itself_once)
 {
     int ends[2];
