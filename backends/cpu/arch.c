@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of compute capabilities and the occupancy rule (programming guide; the granularities are
-// those of NVIDIA's cuda_occupancy.h). A test compares the results with that header.
+// The table of compute capabilities and the occupancy rule (programming guide; the granularities
+// are those of NVIDIA's cuda_occupancy.h). A test compares the results with that header.
 #include "arch.h"
 
 #include <ctype.h>
@@ -73,7 +73,8 @@ const struct cpu_arch *cpu_arch_find(const char *text)
 
 const char *cpu_arch_list(void)
 {
-    return "5.0, 5.2, 5.3, 6.0, 6.1, 6.2, 7.0, 7.2, 7.5, 8.0, 8.6, 8.7, 8.9, 9.0, 10.0, 10.3, 11.0, "
+    return "5.0, 5.2, 5.3, 6.0, 6.1, 6.2, 7.0, 7.2, 7.5, 8.0, 8.6, 8.7, 8.9, 9.0, 10.0, 10.3, "
+           "11.0, "
            "12.0, 12.1";
 }
 

@@ -54,8 +54,8 @@ static struct cpu_heap *heap_of(int device, enum irtb_memory_kind kind)
     return kind == IRTB_MEMORY_DEVICE ? &cpu.devices[device].memory : &cpu.host_memory;
 }
 
-static cudaError_t memory_alloc(int device, enum irtb_memory_kind kind, size_t size,
-                                unsigned flags, void **ret_ptr)
+static cudaError_t memory_alloc(int device, enum irtb_memory_kind kind, size_t size, unsigned flags,
+                                void **ret_ptr)
 {
     // Portable, mapped and write-combined memory is the same memory here.
     (void)flags;

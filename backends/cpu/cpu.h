@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 #include "arch.h"
+#include "memory.h"
 #include "backends/backend.h"
 #include "exec/stream.h"
-#include "memory.h"
 
 enum { CPU_MAX_DEVICES = 64, CPU_LIMITS = 7 };
 

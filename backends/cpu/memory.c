@@ -12,13 +12,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define HASH_FUNCTION HASH_FNV // for pointers as good as the default, and without fall-through
 #include <uthash.h>
 
 enum {
     GRANULE = 512,
-    SMALL = 128 << 10,      // up to here: slabs
+    SMALL = 128 << 10, // up to here: slabs
     SLAB_SIZE = 2 << 20,
-    GUARD = 1 << 20,        // inaccessible bytes before and after a mapping
+    GUARD = 1 << 20, // inaccessible bytes before and after a mapping
     HUGE = 2 << 20,
 };
 
@@ -34,8 +35,8 @@ struct cpu_slab {
 
 struct cpu_allocation {
     void *ptr;
-    size_t size;            // charged
-    struct cpu_slab *slab;  // NULL: own mapping
+    size_t size;           // charged
+    struct cpu_slab *slab; // NULL: own mapping
     void *mapping;
     size_t mapping_size;
     UT_hash_handle hh;
@@ -74,8 +75,8 @@ static char *map_guarded(size_t size, size_t alignment, void **ret_mapping, size
         return NULL;
     }
     size_t whole = size + 2 * (size_t)GUARD + alignment;
-    char *mapping = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                         0);
+    char *mapping =
+        mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED) {
         return NULL;
     }
@@ -135,8 +136,8 @@ static struct cpu_slab *slab_create(unsigned size_class)
     slab->count = (unsigned)(SLAB_SIZE / slab->piece);
     slab->links = calloc(slab->count, sizeof *slab->links);
     size_t whole = SLAB_SIZE + 2 * (size_t)GUARD;
-    char *mapping = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                         0);
+    char *mapping =
+        mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED || !slab->links) {
         if (mapping != MAP_FAILED) {
             munmap(mapping, whole);
@@ -215,8 +216,8 @@ cudaError_t cpu_heap_alloc(struct cpu_heap *heap, size_t size, void **ret_ptr)
         allocation->ptr = slab_take(heap, size, &allocation->slab);
     } else {
         pthread_mutex_unlock(&heap->lock); // mapping takes long
-        allocation->ptr = map_guarded(charged, charged >= HUGE ? HUGE : page,
-                                      &allocation->mapping, &allocation->mapping_size);
+        allocation->ptr = map_guarded(charged, charged >= HUGE ? HUGE : page, &allocation->mapping,
+                                      &allocation->mapping_size);
         pthread_mutex_lock(&heap->lock);
     }
     if (allocation->ptr) {

@@ -20,8 +20,8 @@ enum { CPU_SIZE_CLASSES = 40 };
 
 struct cpu_heap {
     pthread_mutex_t lock;
-    size_t budget, used;                  // bytes; lock
-    struct cpu_allocation *allocations;   // hash by address; lock
+    size_t budget, used;                      // bytes; lock
+    struct cpu_allocation *allocations;       // hash by address; lock
     struct cpu_slab *slabs[CPU_SIZE_CLASSES]; // slabs with a free piece, by class; lock
 };
 

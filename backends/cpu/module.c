@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "cpu.h"
-#include "exec/pool.h"
 #include "program.h"
+#include "exec/pool.h"
 
 enum { REPORTED_REGISTERS = 32 }; // compiled code has no CUDA registers; a usual number
 
 struct irtb_function {
     struct irtb_module *module;
     struct cpu_kernel *kernel;
-    _Atomic int max_dynamic;     // cudaFuncAttributeMaxDynamicSharedMemorySize; -1: the default
+    _Atomic int max_dynamic; // cudaFuncAttributeMaxDynamicSharedMemorySize; -1: the default
     _Atomic int carveout;
     _Atomic int non_portable_cluster;
 };
@@ -22,8 +22,8 @@ struct irtb_function {
 struct irtb_module {
     int device;
     struct cpu_program *program;
-    void **symbols;              // address of each variable, by index
-    bool *owned;                 // … that this module has allocated
+    void **symbols;                  // address of each variable, by index
+    bool *owned;                     // … that this module has allocated
     struct irtb_function *functions; // one per function of the program; only entries are used
 };
 
@@ -54,8 +54,8 @@ static cudaError_t make_variables(struct irtb_module *module)
             continue;
         }
         size_t size = variable->size ? variable->size : 1;
-        cudaError_t error = cpu_heap_alloc(variable_heap(module, variable), size,
-                                           &module->symbols[i]);
+        cudaError_t error =
+            cpu_heap_alloc(variable_heap(module, variable), size, &module->symbols[i]);
         if (error) {
             return error;
         }
@@ -330,8 +330,9 @@ cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *lau
         return error;
     }
     if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
-        CPU_LOG("cpu", CPU_ERROR, "kernel %s: thread block clusters are not supported by the cpu "
-                                  "backend",
+        CPU_LOG("cpu", CPU_ERROR,
+                "kernel %s: thread block clusters are not supported by the cpu "
+                "backend",
                 kernel->function->name);
         return cudaErrorNotSupported;
     }

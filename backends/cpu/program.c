@@ -111,8 +111,8 @@ static void program_destroy(struct cpu_program *program)
 
 static int make_kernels(struct cpu_program *program)
 {
-    program->kernels = calloc(program->function_count ? program->function_count : 1,
-                              sizeof *program->kernels);
+    program->kernels =
+        calloc(program->function_count ? program->function_count : 1, sizeof *program->kernels);
     if (!program->kernels) {
         return -1;
     }
@@ -133,9 +133,8 @@ static int make_kernels(struct cpu_program *program)
             continue;
         }
         for (uint32_t k = 0; k < function->param_count; k++) {
-            kernel->params[k] = (struct exec_param){function->params[k].offset,
-                                                    function->params[k].size,
-                                                    function->params[k].align};
+            kernel->params[k] = (struct exec_param){
+                function->params[k].offset, function->params[k].size, function->params[k].align};
         }
     }
     return r;

@@ -17,29 +17,29 @@
 // One entry. Compiled once, by the thread that needs it first; the others wait.
 struct cpu_kernel {
     const struct jit_function *function;
-    uint32_t index;                  // in the program's functions
+    uint32_t index; // in the program's functions
     struct exec_param *params;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum { CPU_KERNEL_NEW, CPU_KERNEL_COMPILING, CPU_KERNEL_READY, CPU_KERNEL_BAD } state; // lock
-    _Atomic bool ready;              // state is READY, without the lock
-    cudaError_t error;               // BAD
-    struct jit_kernel *code;         // READY
-    struct exec_kernel exec;         // READY
+    _Atomic bool ready;      // state is READY, without the lock
+    cudaError_t error;       // BAD
+    struct jit_kernel *code; // READY
+    struct exec_kernel exec; // READY
 };
 
 struct cpu_program {
-    struct cpu_program *next;        // list of all programs
+    struct cpu_program *next; // list of all programs
     unsigned refs;
     size_t unit_count;
-    struct irtb_code_unit *units;    // the key: addresses and sizes
+    struct irtb_code_unit *units; // the key: addresses and sizes
     struct jit_program *program;
     const struct jit_function *functions;
     size_t function_count;
     const struct jit_variable *variables;
     size_t variable_count;
-    struct cpu_kernel *kernels;      // one per function; only entries are used
-    size_t const_bytes;              // of all .const variables
+    struct cpu_kernel *kernels; // one per function; only entries are used
+    size_t const_bytes;         // of all .const variables
 };
 
 // The engine, or NULL with one line on the log (this build has none, or it cannot be opened).

@@ -18,9 +18,9 @@
 #include "stream.h"
 
 enum {
-    SERVES_PER_PASS = 64,   // warp operations in a row before other warps have their turn
-    SLICE_NS = 10000000,    // a block that can spin is put aside after so long
-    CACHED_BLOCKS = 4,      // kept per OS thread
+    SERVES_PER_PASS = 64, // warp operations in a row before other warps have their turn
+    SLICE_NS = 10000000,  // a block that can spin is put aside after so long
+    CACHED_BLOCKS = 4,    // kept per OS thread
     CACHED_BYTES = 64 << 20,
 };
 
@@ -88,8 +88,8 @@ static bool block_map(struct exec_block *block, size_t shared, size_t threads)
         block->mapping = NULL;
     }
     size_t size = page + shared + page + threads + page;
-    unsigned char *base = mmap(NULL, size, PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *base =
+        mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         return false;
     }
@@ -110,8 +110,7 @@ static void block_layout(struct exec_block *block, const struct exec_launch *lau
     const struct exec_kernel *kernel = launch->kernel;
     block->count = launch->block[0] * launch->block[1] * launch->block[2];
     block->warp_count = (block->count + EXEC_WARP_SIZE - 1) / EXEC_WARP_SIZE;
-    block->stride = exec_align(sizeof(struct exec_thread), 16) +
-                    exec_align(kernel->frame_size, 16);
+    block->stride = exec_align(sizeof(struct exec_thread), 16) + exec_align(kernel->frame_size, 16);
     size_t local = exec_align(kernel->local_size, 16);
     if (block->layout_frame == kernel->frame_size && block->layout_local == kernel->local_size &&
         memcmp(block->layout_dim, launch->block, sizeof block->layout_dim) == 0) {
@@ -158,8 +157,8 @@ struct exec_block *exec_block_get(struct exec_grid *grid, const struct exec_laun
     // Block functions keep their registers and local memory on the stack.
     if (!kernel->block) {
         size_t count = (size_t)launch->block[0] * launch->block[1] * launch->block[2];
-        size_t stride = exec_align(sizeof(struct exec_thread), 16) +
-                        exec_align(kernel->frame_size, 16);
+        size_t stride =
+            exec_align(sizeof(struct exec_thread), 16) + exec_align(kernel->frame_size, 16);
         threads = exec_align(count * stride, 64) + count * exec_align(kernel->local_size, 16);
     }
     if (!block_map(block, shared, threads)) {

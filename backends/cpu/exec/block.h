@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../kernel_abi.h"
 #include "grid.h"
+#include "../kernel_abi.h"
 
 struct exec_device;
 struct exec_grid;
@@ -24,18 +24,18 @@ struct exec_warp {
 };
 
 struct exec_barrier {
-    uint32_t expected;  // threads; 0: all live ones
-    uint32_t arrived;   // waiting threads and those of bar.arrive
+    uint32_t expected; // threads; 0: all live ones
+    uint32_t arrived;  // waiting threads and those of bar.arrive
     uint32_t waiting;
-    uint32_t warps;     // bit per warp with an arrival
-    uint32_t predicates;// of .red: how many were true
-    uint32_t lanes[32]; // per warp, with `expected`: lanes that have arrived (and may have exited)
+    uint32_t warps;      // bit per warp with an arrival
+    uint32_t predicates; // of .red: how many were true
+    uint32_t lanes[32];  // per warp, with `expected`: lanes that have arrived (and may have exited)
 };
 
 enum exec_block_result {
     EXEC_BLOCK_DONE,
-    EXEC_BLOCK_SPINS,   // every thread waits for something outside the block, or its time is up
-    EXEC_BLOCK_FAILED,  // the grid has been told
+    EXEC_BLOCK_SPINS,  // every thread waits for something outside the block, or its time is up
+    EXEC_BLOCK_FAILED, // the grid has been told
 };
 
 struct exec_block {
@@ -43,10 +43,10 @@ struct exec_block {
     struct exec_grid *grid;
     struct exec_block *next;
     unsigned char *threads;
-    size_t stride;               // bytes from thread to thread
+    size_t stride; // bytes from thread to thread
     uint32_t count, warp_count, live;
-    bool recheck;                // threads exited since barriers were checked
-    bool progressed;             // in the last run
+    bool recheck;    // threads exited since barriers were checked
+    bool progressed; // in the last run
     struct exec_warp warp[32];
     struct exec_barrier barrier[EXEC_BARRIERS];
     // Memory: what the mapping has room for, and what it was laid out for.

@@ -66,8 +66,8 @@ static void handler(int number, siginfo_t *info, void *context)
         frame->has_address = info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR;
         break;
     case SIGBUS:
-        frame->error = info->si_code == BUS_ADRALN ? cudaErrorMisalignedAddress
-                                                   : cudaErrorIllegalAddress;
+        frame->error =
+            info->si_code == BUS_ADRALN ? cudaErrorMisalignedAddress : cudaErrorIllegalAddress;
         frame->has_address = true;
         break;
     case SIGILL:
@@ -162,8 +162,8 @@ void exec_fault_describe(const struct exec_fault_frame *frame, char *ret_text, s
         snprintf(ret_text, size, "access to misaligned address 0x%llx",
                  (unsigned long long)frame->address);
     } else {
-        snprintf(ret_text, size, "%s", frame->signal == SIGILL ? "illegal instruction"
-                                                               : "arithmetic exception");
+        snprintf(ret_text, size, "%s",
+                 frame->signal == SIGILL ? "illegal instruction" : "arithmetic exception");
     }
 }
 

@@ -16,11 +16,11 @@
 struct exec_fault_frame {
     sigjmp_buf jump;
     struct exec_fault_frame *outer;
-    int signal;              // 0: left by exec_fault_leave
+    int signal; // 0: left by exec_fault_leave
     cudaError_t error;
-    uintptr_t address;       // of the access, when the processor tells it
+    uintptr_t address; // of the access, when the processor tells it
     bool has_address;
-    char reason[160];        // of exec_fault_leave
+    char reason[160]; // of exec_fault_leave
 };
 
 extern _Thread_local struct exec_fault_frame *exec_fault_current

@@ -18,13 +18,13 @@
 #include "stream.h"
 
 enum {
-    WORTH_WAKING_NS = 50000,   // work that is left, for waking other threads
+    WORTH_WAKING_NS = 50000, // work that is left, for waking other threads
     MAX_CHUNK = 64,
-    MIN_STACK = 1 << 20,       // for running kernels on a caller's thread
-    PATIENCE_ALONE = 3,        // passes of pure spinning before a block is put aside
-    PATIENCE_SHARED = 100,     // … while other threads work on the grid
-    SPIN_PAUSE_NS = 20000,     // pure spinning: first without giving the processor away
-    SPIN_YIELD_NS = 200000,    // … then with; after that, sleeping in between
+    MIN_STACK = 1 << 20,    // for running kernels on a caller's thread
+    PATIENCE_ALONE = 3,     // passes of pure spinning before a block is put aside
+    PATIENCE_SHARED = 100,  // … while other threads work on the grid
+    SPIN_PAUSE_NS = 20000,  // pure spinning: first without giving the processor away
+    SPIN_YIELD_NS = 200000, // … then with; after that, sleeping in between
 };
 
 bool exec_grid_may_run_here(void)
@@ -145,8 +145,8 @@ static void run_simple(struct exec_grid *grid, bool owner)
 
 // The time since every block of this thread only spins.
 struct idle {
-    uint64_t since;  // 0: something happened in the last round
-    bool told;       // exec_pool_spin_begin was called
+    uint64_t since; // 0: something happened in the last round
+    bool told;      // exec_pool_spin_begin was called
 };
 
 // Rests after a round of pure spinning: first briefly, then so that the processor is free for the

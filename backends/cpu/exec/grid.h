@@ -15,13 +15,13 @@
 struct exec_kernel {
     const char *name;
     exec_thread_fn thread;
-    exec_block_fn block;            // NULL when the kernel can suspend
+    exec_block_fn block; // NULL when the kernel can suspend
     uint32_t frame_size;
     uint64_t local_size;
     uint32_t static_shared, dynamic_shared_offset;
     bool can_spin, recursive;
     void *const *helpers;
-    _Atomic uint64_t block_ns;      // running estimate of the time of a block; 0 unknown
+    _Atomic uint64_t block_ns; // running estimate of the time of a block; 0 unknown
 };
 
 struct exec_launch {
@@ -29,7 +29,7 @@ struct exec_launch {
     void *const *symbols;
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared;
-    uint32_t resident;              // blocks of this launch that the device holds at once
+    uint32_t resident; // blocks of this launch that the device holds at once
     bool cooperative;
 };
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#define HASH_FUNCTION HASH_FNV // for pointers as good as the default, and without fall-through
 #include <uthash.h>
 
 enum { CLASSES = 56, STEP = 16 };
@@ -22,8 +23,8 @@ struct piece {
 struct exec_heap {
     pthread_mutex_t lock;
     size_t limit;
-    char *base;         // NULL before the first allocation
-    size_t top;         // bytes handed out from the region so far
+    char *base; // NULL before the first allocation
+    size_t top; // bytes handed out from the region so far
     struct piece *allocated;
     struct piece *free[CLASSES];
 };
@@ -51,7 +52,8 @@ struct exec_heap *exec_heap_create(size_t limit)
 static void clear_locked(struct exec_heap *heap)
 {
     struct piece *piece, *next;
-    HASH_ITER(hh, heap->allocated, piece, next) {
+    HASH_ITER(hh, heap->allocated, piece, next)
+    {
         HASH_DEL(heap->allocated, piece);
         free(piece);
     }

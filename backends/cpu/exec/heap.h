@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heap of device-side malloc and free: one region per device of the size of cudaLimitMallocHeapSize,
-// reserved at the first allocation. Its bookkeeping is outside the region, so that a kernel that
-// writes past its allocation cannot break it. Allocations live until freed or the device is reset.
+// Heap of device-side malloc and free: one region per device of the size of
+// cudaLimitMallocHeapSize, reserved at the first allocation. Its bookkeeping is outside the region,
+// so that a kernel that writes past its allocation cannot break it. Allocations live until freed or
+// the device is reset.
 #pragma once
 
 #include <stdbool.h>

@@ -16,11 +16,11 @@
 #include "stream.h"
 
 enum {
-    SPIN_NS = 20000,        // an idle worker looks without pause
-    NAP_NS = 100000,        // … then the sentinel looks this often
-    NAPS = 30,              // … and sleeps after so many naps without any work
-    MAX_EXTRA = 32,         // additional workers while others only spin
-    MAX_HOST_THREADS = 64,  // threads that run host functions
+    SPIN_NS = 20000,       // an idle worker looks without pause
+    NAP_NS = 100000,       // … then the sentinel looks this often
+    NAPS = 30,             // … and sleeps after so many naps without any work
+    MAX_EXTRA = 32,        // additional workers while others only spin
+    MAX_HOST_THREADS = 64, // threads that run host functions
     HOST_IDLE_MS = 500,
     STACK_SIZE = 16 << 20,
 };
@@ -35,14 +35,14 @@ static struct {
     pthread_mutex_t lock;
     struct irtb_stream *head[EXEC_PRIORITIES], *tail[EXEC_PRIORITIES];
     struct exec_job *jobs;
-    _Atomic unsigned size;   // configured workers; 0 before set-up
-    unsigned started;        // worker threads that exist
+    _Atomic unsigned size; // configured workers; 0 before set-up
+    unsigned started;      // worker threads that exist
     _Atomic uint32_t ready_mask;
     _Atomic uint32_t job_count;
-    _Atomic uint32_t epoch;  // futex of sleeping workers
+    _Atomic uint32_t epoch; // futex of sleeping workers
     _Atomic uint32_t sleepers;
     _Atomic uint32_t sentinel;
-    _Atomic uint32_t busy;   // workers inside work
+    _Atomic uint32_t busy; // workers inside work
     _Atomic uint32_t spinning;
     _Atomic uint32_t activity; // counts pieces of work, so that the sentinel sees what others do
     _Atomic bool stop;

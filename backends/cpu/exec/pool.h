@@ -22,11 +22,11 @@ enum { EXEC_PRIORITIES = 6 };
 
 // Parallel work of one stream that several threads may do. Embedded by its owner.
 struct exec_job {
-    struct exec_job *next, *prev;    // pool lock
-    bool listed;                     // pool lock
+    struct exec_job *next, *prev; // pool lock
+    bool listed;                  // pool lock
     int bucket;
-    struct irtb_stream *stream;      // whose waiters may join; may be NULL
-    _Atomic uint32_t users;          // threads inside help(), counted under the pool lock
+    struct irtb_stream *stream; // whose waiters may join; may be NULL
+    _Atomic uint32_t users;     // threads inside help(), counted under the pool lock
     // Whether another thread would find something to do; once false, false for ever. Any thread,
     // called with the pool lock held.
     bool (*wanted)(const struct exec_job *job);
@@ -39,8 +39,8 @@ struct exec_job {
 void exec_pool_setup(unsigned threads);
 unsigned exec_pool_size(void);
 
-// Stops the workers: no new work is begun; returns when running pieces of work have noticed or after
-// `wait_ms`. Threads are not joined. Safe in a fork child (returns at once).
+// Stops the workers: no new work is begun; returns when running pieces of work have noticed or
+// after `wait_ms`. Threads are not joined. Safe in a fork child (returns at once).
 void exec_pool_stop(unsigned wait_ms);
 bool exec_pool_stopping(void);
 

@@ -24,7 +24,7 @@ struct exec_printf {
     pthread_mutex_t write_lock; // held while writing, so that flushes keep the order
     struct entry *head, **tail;
     size_t limit, used;
-    bool lost;                  // something was dropped since the last flush
+    bool lost; // something was dropped since the last flush
     _Atomic bool pending;
 };
 
@@ -93,10 +93,10 @@ static uint64_t take_long(struct cursor *arguments)
 }
 
 struct conversion {
-    char spec[64];      // "%-08.3lld", with stars replaced
-    size_t length;      // of the source text
-    char type;          // 0: not a conversion of CUDA's printf
-    int size;           // -2 hh, -1 h, 0 none, 1 l, 2 ll (also j, z, t)
+    char spec[64]; // "%-08.3lld", with stars replaced
+    size_t length; // of the source text
+    char type;     // 0: not a conversion of CUDA's printf
+    int size;      // -2 hh, -1 h, 0 none, 1 l, 2 ll (also j, z, t)
 };
 
 static bool append_number(char *spec, size_t *at, int value)

@@ -36,13 +36,14 @@ static void *rt_malloc(struct exec_ctx *ctx, uint64_t size)
 static void rt_free(struct exec_ctx *ctx, void *ptr)
 {
     if (!exec_heap_free(ctx->block->grid->device->heap, ptr)) {
-        exec_fault_leave(cudaErrorLaunchFailure,
-                         "free(%p) of something that malloc did not return", ptr);
+        exec_fault_leave(cudaErrorLaunchFailure, "free(%p) of something that malloc did not return",
+                         ptr);
     }
 }
 
-static _Noreturn void rt_assert(struct exec_ctx *ctx, const char *message, const char *file,
-                                uint32_t line, const char *function)
+static __attribute__((noreturn)) void rt_assert(struct exec_ctx *ctx, const char *message,
+                                                const char *file, uint32_t line,
+                                                const char *function)
 {
     uint32_t tid[3];
     thread_index(ctx, tid);
@@ -50,8 +51,7 @@ static _Noreturn void rt_assert(struct exec_ctx *ctx, const char *message, const
     int n = snprintf(text, sizeof text,
                      "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
                      file ? file : "?", line, function ? function : "?", ctx->ctaid[0],
-                     ctx->ctaid[1], ctx->ctaid[2], tid[0], tid[1], tid[2],
-                     message ? message : "?");
+                     ctx->ctaid[1], ctx->ctaid[2], tid[0], tid[1], tid[2], message ? message : "?");
     size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
     if (write(STDERR_FILENO, text, length) < 0) {
         length = 0; // nowhere to say it; the error code remains
@@ -59,7 +59,7 @@ static _Noreturn void rt_assert(struct exec_ctx *ctx, const char *message, const
     exec_fault_leave(cudaErrorAssert, "assertion failed");
 }
 
-static _Noreturn void rt_trap(struct exec_ctx *ctx, const char *reason)
+static __attribute__((noreturn)) void rt_trap(struct exec_ctx *ctx, const char *reason)
 {
     (void)ctx;
     exec_fault_leave(cudaErrorLaunchFailure, "%s", reason && *reason ? reason : "trap");

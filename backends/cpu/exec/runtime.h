@@ -3,24 +3,24 @@
 // What compiled code may call (struct exec_runtime), and how a grid hears of failures.
 #pragma once
 
-#include "../kernel_abi.h"
 #include "grid.h"
 #include "pool.h"
+#include "../kernel_abi.h"
 
 struct exec_device;
 
 // A grid in flight. Made and owned by exec_grid_run.
 struct exec_grid {
-    struct exec_job job;            // what other threads join
+    struct exec_job job; // what other threads join
     struct exec_device *device;
     const struct exec_launch *launch;
     const void *params;
     struct exec_runtime runtime;
     uint64_t total, id;
     uint32_t chunk;
-    _Atomic uint64_t next;          // first block that nobody has taken
-    _Atomic uint32_t resident;      // suspended and running blocks
-    _Atomic int error;              // cudaError_t of the first failure; nobody starts blocks then
+    _Atomic uint64_t next;     // first block that nobody has taken
+    _Atomic uint32_t resident; // suspended and running blocks
+    _Atomic int error;         // cudaError_t of the first failure; nobody starts blocks then
     // Workspace of cooperative groups, as their headers read it through %envreg1 and %envreg2:
     // its size, then the barrier's counter.
     _Alignas(16) uint32_t workspace[16];

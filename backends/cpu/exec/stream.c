@@ -15,15 +15,15 @@
 
 enum {
     INLINE_PARAMS = 256,
-    SPIN_NS = 30000,        // a waiting caller looks this long before it sleeps
-    HELP_DEPTH = 8,         // chains of event waits that are followed
+    SPIN_NS = 30000, // a waiting caller looks this long before it sleeps
+    HELP_DEPTH = 8,  // chains of event waits that are followed
 };
 
 struct exec_op {
     struct exec_op *next;
     enum exec_op_kind kind;
-    bool always;                     // HOST: also when the device is lost
-    bool big;                        // LAUNCH: the parameters are in big_params
+    bool always; // HOST: also when the device is lost
+    bool big;    // LAUNCH: the parameters are in big_params
     union {
         struct irtb_copy copy;
         struct irtb_fill fill;
@@ -32,10 +32,10 @@ struct exec_op {
             void *argument;
             struct irtb_stream *stream;
         } host;
-        struct exec_record *record;  // RECORD, WAIT: one reference
+        struct exec_record *record; // RECORD, WAIT: one reference
         struct exec_launch launch;
     };
-    void *big_params;                // malloc'd, kept while the operation is recycled
+    void *big_params; // malloc'd, kept while the operation is recycled
     size_t big_size;
     _Alignas(16) unsigned char params[INLINE_PARAMS];
 };
@@ -360,8 +360,8 @@ static void run_op(struct irtb_stream *stream, struct exec_op *op)
         break;
     case EXEC_OP_LAUNCH:
         if (!lost) {
-            cudaError_t error = exec_grid_run(device, stream, &op->launch,
-                                              op->big ? op->big_params : op->params);
+            cudaError_t error =
+                exec_grid_run(device, stream, &op->launch, op->big ? op->big_params : op->params);
             if (error) {
                 exec_device_fail(device, error);
             }
@@ -498,8 +498,8 @@ bool exec_stream_help(struct irtb_stream *stream, uint64_t target, int depth)
     bool claimed = false;
     pthread_mutex_lock(&stream->lock);
     if (stream->state == EXEC_STREAM_READY) {
-        bool small = stream->head && stream->head->kind == EXEC_OP_LAUNCH &&
-                     !exec_grid_may_run_here();
+        bool small =
+            stream->head && stream->head->kind == EXEC_OP_LAUNCH && !exec_grid_may_run_here();
         claimed = !small && exec_pool_claim(stream);
     } else if (stream->state == EXEC_STREAM_BLOCKED && depth < HELP_DEPTH) {
         struct exec_record *record = stream->blocked_on;

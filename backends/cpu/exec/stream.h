@@ -24,17 +24,23 @@ struct exec_param {
 // What the executor needs to know of a device. Embedded in the cpu backend's device.
 struct exec_device {
     int ordinal;
-    pthread_mutex_t lock;         // list of streams
+    pthread_mutex_t lock; // list of streams
     struct irtb_stream *streams;
-    _Atomic int error;            // cudaError_t of the first fault; later work is discarded
+    _Atomic int error; // cudaError_t of the first fault; later work is discarded
     // Told once about the first fault, before the work counts as complete. May be NULL.
     void (*lost)(struct exec_device *device, cudaError_t error);
-    struct exec_printf *printf;   // output of kernels (print.h)
-    struct exec_heap *heap;       // device-side malloc (heap.h); may be NULL
+    struct exec_printf *printf; // output of kernels (print.h)
+    struct exec_heap *heap;     // device-side malloc (heap.h); may be NULL
 };
 
-enum exec_op_kind { EXEC_OP_COPY, EXEC_OP_FILL, EXEC_OP_HOST, EXEC_OP_RECORD, EXEC_OP_WAIT,
-                    EXEC_OP_LAUNCH };
+enum exec_op_kind {
+    EXEC_OP_COPY,
+    EXEC_OP_FILL,
+    EXEC_OP_HOST,
+    EXEC_OP_RECORD,
+    EXEC_OP_WAIT,
+    EXEC_OP_LAUNCH
+};
 
 enum exec_stream_state {
     EXEC_STREAM_IDLE,    // nothing queued
@@ -47,19 +53,19 @@ enum exec_stream_state {
 struct irtb_stream {
     pthread_mutex_t lock;
     struct exec_device *device;
-    int bucket;                      // of the pool's ready lists
-    enum exec_stream_state state;    // lock
-    struct exec_op *head, **tail;    // lock
-    struct exec_op *free;            // lock
-    struct exec_record *blocked_on;  // lock; valid while BLOCKED (the operation holds a reference)
-    _Atomic uint64_t enqueued;       // operations queued so far; written under the lock
-    _Atomic uint64_t completed;      // … and completed, in order
-    _Atomic uint32_t wake;           // futex of waiters
+    int bucket;                     // of the pool's ready lists
+    enum exec_stream_state state;   // lock
+    struct exec_op *head, **tail;   // lock
+    struct exec_op *free;           // lock
+    struct exec_record *blocked_on; // lock; valid while BLOCKED (the operation holds a reference)
+    _Atomic uint64_t enqueued;      // operations queued so far; written under the lock
+    _Atomic uint64_t completed;     // … and completed, in order
+    _Atomic uint32_t wake;          // futex of waiters
     _Atomic uint32_t waiters;
-    _Atomic uint32_t refs;           // handle, queued work, records
-    bool in_ready;                   // pool lock
+    _Atomic uint32_t refs;                       // handle, queued work, records
+    bool in_ready;                               // pool lock
     struct irtb_stream *ready_prev, *ready_next; // pool lock
-    struct irtb_stream *wait_next;   // record lock
+    struct irtb_stream *wait_next;               // record lock
     struct irtb_stream *list_prev, *list_next;   // device lock
 };
 
@@ -67,33 +73,34 @@ struct irtb_stream {
 struct exec_record {
     pthread_mutex_t lock;
     _Atomic uint32_t refs;
-    _Atomic uint32_t done;           // futex: 0 pending, 1 complete
-    _Atomic uint32_t waiters;        // threads that sleep on `done`
-    uint64_t time;                   // exec_now() at completion; valid when done
-    struct irtb_stream *stream;      // lock; where it was recorded, referenced; NULL when done
-    uint64_t target;                 // value of stream->completed at which it is done
-    struct irtb_stream *blocked;     // lock; streams that wait, through wait_next
+    _Atomic uint32_t done;       // futex: 0 pending, 1 complete
+    _Atomic uint32_t waiters;    // threads that sleep on `done`
+    uint64_t time;               // exec_now() at completion; valid when done
+    struct irtb_stream *stream;  // lock; where it was recorded, referenced; NULL when done
+    uint64_t target;             // value of stream->completed at which it is done
+    struct irtb_stream *blocked; // lock; streams that wait, through wait_next
     struct exec_record *free_next;
 };
 
 struct irtb_event {
     pthread_mutex_t lock;
-    struct exec_record *record;      // lock; NULL while never recorded
+    struct exec_record *record; // lock; NULL while never recorded
     bool timing, blocking;
 };
 
 // Where the executor's messages go (irtb_host.log's levels); nowhere while it is not set.
 extern void (*exec_log_hook)(const char *subsystem, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#define exec_log(level, ...)                                                                       \
-    do {                                                                                           \
-        if (exec_log_hook) {                                                                       \
-            exec_log_hook("exec", (level), __VA_ARGS__);                                           \
-        }                                                                                          \
+#define exec_log(level, ...)                             \
+    do {                                                 \
+        if (exec_log_hook) {                             \
+            exec_log_hook("exec", (level), __VA_ARGS__); \
+        }                                                \
     } while (0)
 
 void exec_device_init(struct exec_device *device, int ordinal);
-// Marks the device as lost by `error` (first fault wins) and tells `lost`. Any thread, no lock held.
+// Marks the device as lost by `error` (first fault wins) and tells `lost`. Any thread, no lock
+// held.
 void exec_device_fail(struct exec_device *device, cudaError_t error);
 // Waits for everything queued so far on all streams; returns the device's fault or success.
 cudaError_t exec_device_synchronize(struct exec_device *device);
@@ -105,7 +112,8 @@ void exec_stream_destroy(struct irtb_stream *stream);
 cudaError_t exec_stream_query(struct irtb_stream *stream);
 cudaError_t exec_stream_synchronize(struct irtb_stream *stream);
 
-// Enqueueing; all return the device's fault if it is lost, cudaErrorMemoryAllocation without memory.
+// Enqueueing; all return the device's fault if it is lost, cudaErrorMemoryAllocation without
+// memory.
 cudaError_t exec_stream_copy(struct irtb_stream *stream, const struct irtb_copy *copy);
 cudaError_t exec_stream_fill(struct irtb_stream *stream, const struct irtb_fill *fill);
 cudaError_t exec_stream_host(struct irtb_stream *stream, void (*function)(void *), void *argument,

@@ -3,7 +3,8 @@
 // Warp operations of suspended lanes (PTX ISA, "Parallel Synchronization and Communication
 // Instructions"): an operation is performed when every live lane of its member mask has arrived at
 // the same operation with the same mask. Exited lanes are not waited for. Lanes may arrive from
-// different places of the code; only for activemask and the old forms without .sync the place counts.
+// different places of the code; only for activemask and the old forms without .sync the place
+// counts.
 #include <string.h>
 
 #include "block.h"
@@ -14,21 +15,33 @@ struct members {
     uint32_t mask;
 };
 
-#define EACH_LANE(lane, bits)                                                                      \
-    for (uint32_t lane##_bits = (bits), lane; lane##_bits && (lane = (uint32_t)__builtin_ctz(      \
-                                                                  lane##_bits), 1);                \
-         lane##_bits &= lane##_bits - 1)
+// Loops over the lanes of a mask, lowest first.
+#define EACH_LANE(lane, mask_)                                                             \
+    for (uint32_t lane##_left = (mask_), lane = first_lane(lane##_left); lane##_left != 0; \
+         lane##_left &= lane##_left - 1, lane = first_lane(lane##_left))
+
+static uint32_t first_lane(uint32_t mask)
+{
+    return mask ? (uint32_t)__builtin_ctz(mask) : 0;
+}
 
 const char *exec_request_name(const struct exec_request *request)
 {
     static const char *const names[] = {
-        [EXEC_REQ_NONE] = "nothing",        [EXEC_REQ_BARRIER] = "barrier",
-        [EXEC_REQ_WARP_SYNC] = "bar.warp.sync", [EXEC_REQ_SHFL] = "shfl.sync",
-        [EXEC_REQ_VOTE] = "vote.sync",      [EXEC_REQ_MATCH] = "match.sync",
-        [EXEC_REQ_REDUX] = "redux.sync",    [EXEC_REQ_ELECT] = "elect.sync",
-        [EXEC_REQ_ACTIVEMASK] = "activemask", [EXEC_REQ_CONVERGED] = "warp operation without .sync",
-        [EXEC_REQ_YIELD] = "spinning",      [EXEC_REQ_NANOSLEEP] = "nanosleep",
-        [EXEC_REQ_CALL_DEPTH] = "call stack", [EXEC_REQ_WARP_OP] = "warp-wide operation",
+        [EXEC_REQ_NONE] = "nothing",
+        [EXEC_REQ_BARRIER] = "barrier",
+        [EXEC_REQ_WARP_SYNC] = "bar.warp.sync",
+        [EXEC_REQ_SHFL] = "shfl.sync",
+        [EXEC_REQ_VOTE] = "vote.sync",
+        [EXEC_REQ_MATCH] = "match.sync",
+        [EXEC_REQ_REDUX] = "redux.sync",
+        [EXEC_REQ_ELECT] = "elect.sync",
+        [EXEC_REQ_ACTIVEMASK] = "activemask",
+        [EXEC_REQ_CONVERGED] = "warp operation without .sync",
+        [EXEC_REQ_YIELD] = "spinning",
+        [EXEC_REQ_NANOSLEEP] = "nanosleep",
+        [EXEC_REQ_CALL_DEPTH] = "call stack",
+        [EXEC_REQ_WARP_OP] = "warp-wide operation",
     };
     uint32_t kind = request->kind;
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "unknown request";
@@ -36,7 +49,8 @@ const char *exec_request_name(const struct exec_request *request)
 
 static void do_shfl(const struct members *m)
 {
-    EACH_LANE (lane, m->mask) {
+    EACH_LANE(lane, m->mask)
+    {
         struct exec_request *r = m->request[lane];
         int delta = (int)(r->b & 0x1fu), clamp = (int)(r->c & 0x1fu);
         int segment = (int)((r->c >> 8) & 0x1fu), own = (int)lane;
@@ -73,10 +87,12 @@ static void do_shfl(const struct members *m)
 static void do_vote(const struct members *m)
 {
     uint32_t votes = 0;
-    EACH_LANE (lane, m->mask) {
+    EACH_LANE(lane, m->mask)
+    {
         votes |= (uint32_t)(m->request[lane]->a != 0) << lane;
     }
-    EACH_LANE (lane, m->mask) {
+    EACH_LANE(lane, m->mask)
+    {
         struct exec_request *r = m->request[lane];
         switch (r->op) {
         case EXEC_VOTE_ALL:
@@ -101,10 +117,12 @@ static void do_match(const struct members *m)
     bool all = true;
     uint32_t first = (uint32_t)__builtin_ctz(m->mask);
     uint64_t bits = m->request[first]->b == 64 ? UINT64_MAX : UINT32_MAX;
-    EACH_LANE (lane, m->mask) {
+    EACH_LANE(lane, m->mask)
+    {
         struct exec_request *r = m->request[lane];
         uint32_t same = 0;
-        EACH_LANE (other, m->mask) {
+        EACH_LANE(other, m->mask)
+        {
             same |= (uint32_t)(((m->request[other]->a ^ r->a) & bits) == 0) << other;
         }
         all = all && same == m->mask;
@@ -112,7 +130,8 @@ static void do_match(const struct members *m)
         r->result_pred = 1;
     }
     if (m->request[first]->op == 1) {
-        EACH_LANE (lane, m->mask) {
+        EACH_LANE(lane, m->mask)
+        {
             m->request[lane]->result = all ? m->mask : 0;
             m->request[lane]->result_pred = all;
         }
@@ -148,7 +167,8 @@ static void do_redux(const struct members *m)
     bool absolute = op >= EXEC_REDUX_MIN_F_ABS && op <= EXEC_REDUX_MAX_F_ABS_NAN;
     bool started = false;
     uint32_t total = 0;
-    EACH_LANE (lane, m->mask) {
+    EACH_LANE(lane, m->mask)
+    {
         uint32_t value = (uint32_t)m->request[lane]->a;
         value = absolute ? value & 0x7fffffffu : value;
         if (!started) {
@@ -192,7 +212,8 @@ static void do_redux(const struct members *m)
         }
         }
     }
-    EACH_LANE (lane, m->mask) {
+    EACH_LANE(lane, m->mask)
+    {
         m->request[lane]->result = total;
     }
 }
@@ -216,14 +237,16 @@ static void perform(uint32_t kind, const struct members *m)
         break;
     case EXEC_REQ_ELECT: {
         uint32_t leader = (uint32_t)__builtin_ctz(m->mask);
-        EACH_LANE (lane, m->mask) {
+        EACH_LANE(lane, m->mask)
+        {
             m->request[lane]->result = leader;
             m->request[lane]->result_pred = lane == leader;
         }
         break;
     }
     case EXEC_REQ_ACTIVEMASK:
-        EACH_LANE (lane, m->mask) {
+        EACH_LANE(lane, m->mask)
+        {
             m->request[lane]->result = m->mask;
         }
         break;
@@ -238,7 +261,8 @@ static void perform(uint32_t kind, const struct members *m)
 static void collect(struct exec_block *block, unsigned warp, uint32_t mask, struct members *ret)
 {
     ret->mask = mask;
-    EACH_LANE (lane, mask) {
+    EACH_LANE(lane, mask)
+    {
         ret->request[lane] = &exec_block_thread(block, warp * EXEC_WARP_SIZE + lane)->request;
     }
 }
@@ -281,7 +305,8 @@ bool exec_warp_serve(struct exec_block *block, unsigned index)
         struct members members;
         collect(block, index, need, &members);
         bool same = true;
-        EACH_LANE (member, need) {
+        EACH_LANE(member, need)
+        {
             const struct exec_request *r = members.request[member];
             same = same && r->kind == request->kind && r->op == request->op &&
                    r->mask == request->mask;
@@ -311,7 +336,8 @@ bool exec_warp_serve_converged(struct exec_block *block, unsigned index)
             continue;
         }
         uint32_t group = 1u << lane;
-        EACH_LANE (other, todo) {
+        EACH_LANE(other, todo)
+        {
             const struct exec_request *r =
                 &exec_block_thread(block, index * EXEC_WARP_SIZE + other)->request;
             if (r->kind == request->kind && r->site == request->site) {

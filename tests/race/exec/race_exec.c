@@ -78,8 +78,10 @@ static struct exec_kernel kernels[] = {
 static void launch(struct irtb_stream *stream, int which, uint32_t blocks, void *data)
 {
     static const struct exec_param param = {0, 8, 8};
-    struct exec_launch run = {.kernel = &kernels[which], .grid = {blocks, 1, 1},
-                              .block = {which == 0 ? 40 : 1, 1, 1}, .resident = 4096};
+    struct exec_launch run = {.kernel = &kernels[which],
+                              .grid = {blocks, 1, 1},
+                              .block = {which == 0 ? 40 : 1, 1, 1},
+                              .resident = 4096};
     void *arguments[] = {&data};
     check(exec_stream_launch(stream, &run, &param, 1, 8, arguments) == cudaSuccess, "launch");
 }
@@ -107,8 +109,8 @@ static void *work(void *argument)
     int now = 0;
     for (int i = 0; i < rounds; i++) {
         seed = seed * 1103515245u + 12345u;
-        struct irtb_copy out = {.dst = other, .src = cells, .width = CELLS * 4, .height = 1,
-                                .depth = 1};
+        struct irtb_copy out = {
+            .dst = other, .src = cells, .width = CELLS * 4, .height = 1, .depth = 1};
         struct irtb_copy back = out;
         back.dst = cells;
         back.src = other;

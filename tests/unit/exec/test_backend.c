@@ -168,8 +168,7 @@ Test(backend, memory_budgets_are_per_device)
     void *device_ptr = NULL;
     cr_expect_eq(b->host_register(0, &on_stack, sizeof on_stack, 0, &device_ptr), cudaSuccess);
     cr_expect_eq(device_ptr, &on_stack);
-    cr_expect_eq(b->host_register(0, (void *)0x1000, 4096, 0, &device_ptr),
-                 cudaErrorInvalidValue);
+    cr_expect_eq(b->host_register(0, (void *)0x1000, 4096, 0, &device_ptr), cudaErrorInvalidValue);
 }
 
 Test(backend, limits)
@@ -199,8 +198,8 @@ Test(backend, lost_device_is_told_and_reset_revives_it)
     struct irtb_stream *stream, *other;
     cr_assert_eq(b->stream_create(1, 0, &stream), cudaSuccess);
     cr_assert_eq(b->stream_create(0, 0, &other), cudaSuccess);
-    struct irtb_fill fill = {.dst = (void *)64, .element_size = 1, .width = 4, .height = 1,
-                             .depth = 1};
+    struct irtb_fill fill = {
+        .dst = (void *)64, .element_size = 1, .width = 4, .height = 1, .depth = 1};
     cr_assert_eq(b->fill(stream, &fill), cudaSuccess);
     cr_expect_eq(b->stream_synchronize(stream), cudaErrorIllegalAddress);
     cr_expect_eq(lost_device, 1);

@@ -73,8 +73,8 @@ static int reverse(struct exec_ctx *ctx, struct exec_thread *thread)
         shared[thread->linear] = thread->linear;
         return test_suspend(thread, 1, (struct exec_request){.kind = EXEC_REQ_BARRIER});
     default:
-        TEST_DATA(uint32_t, ctx)[ctx->ctaid[0] * ctx->ntid[0] + thread->linear] =
-            shared[ctx->ntid[0] - 1 - thread->linear];
+        TEST_DATA(uint32_t, ctx)
+        [ctx->ctaid[0] * ctx->ntid[0] + thread->linear] = shared[ctx->ntid[0] - 1 - thread->linear];
         return EXEC_EXIT;
     }
 }
@@ -164,9 +164,8 @@ static int two_barriers(struct exec_ctx *ctx, struct exec_thread *thread)
         return EXEC_EXIT;
     }
     atomic_fetch_add(&counts[pair], 1);
-    return test_suspend(
-        thread, thread->state + 1,
-        (struct exec_request){.kind = EXEC_REQ_BARRIER, .a = 2 + pair, .b = 64});
+    return test_suspend(thread, thread->state + 1,
+                        (struct exec_request){.kind = EXEC_REQ_BARRIER, .a = 2 + pair, .b = 64});
 }
 
 Test(block, named_barriers_are_independent)
@@ -279,8 +278,8 @@ Test(block, grid_barrier_works_with_any_number_of_workers)
 Test(block, grid_barrier_on_two_workers)
 {
     struct exec_device *device = test_device(2);
-    struct exec_kernel kernel = {.name = "grid", .thread = grid_barrier, .can_spin = true,
-                                 .block_ns = 1000000};
+    struct exec_kernel kernel = {
+        .name = "grid", .thread = grid_barrier, .can_spin = true, .block_ns = 1000000};
     for (int i = 0; i < 20; i++) {
         _Atomic uint32_t data[1] = {0};
         cr_assert_eq(test_launch(device, &kernel, 60, 4, data), cudaSuccess);
@@ -304,8 +303,8 @@ static int look_back(struct exec_ctx *ctx, struct exec_thread *thread)
 Test(block, look_back_over_many_blocks)
 {
     struct exec_device *device = test_device(2);
-    struct exec_kernel kernel = {.name = "look", .thread = look_back, .can_spin = true,
-                                 .block_ns = 1000000};
+    struct exec_kernel kernel = {
+        .name = "look", .thread = look_back, .can_spin = true, .block_ns = 1000000};
     static _Atomic uint32_t data[5000];
     struct exec_launch launch = {
         .kernel = &kernel, .grid = {5000, 1, 1}, .block = {1, 1, 1}, .resident = 8};
@@ -336,8 +335,7 @@ Test(block, kernels_of_two_streams_may_wait_for_each_other)
         .kernel = &kernel, .grid = {1, 1, 1}, .block = {1, 1, 1}, .resident = 8};
     for (int i = 0; i < 2; i++) {
         cr_assert_eq(exec_stream_create(device, 0, &streams[i]), cudaSuccess);
-        cr_assert_eq(exec_stream_launch(streams[i], &launch, &param, 1, 8, arguments),
-                     cudaSuccess);
+        cr_assert_eq(exec_stream_launch(streams[i], &launch, &param, 1, 8, arguments), cudaSuccess);
     }
     cr_assert_eq(exec_device_synchronize(device), cudaSuccess);
     cr_expect_eq(data[0], 2);
@@ -353,8 +351,7 @@ static int cooperative(struct exec_ctx *ctx, struct exec_thread *thread)
     uint32_t old;
     if (thread->state == 0) {
         data[ctx->ctaid[0]] = ctx->ctaid[0] + 1;
-        old = atomic_fetch_add(barrier,
-                               ctx->ctaid[0] == 0 ? 0x80000000u - (expected - 1) : 1u);
+        old = atomic_fetch_add(barrier, ctx->ctaid[0] == 0 ? 0x80000000u - (expected - 1) : 1u);
         memcpy(thread->frame, &old, sizeof old);
     }
     memcpy(&old, thread->frame, sizeof old);
@@ -368,11 +365,14 @@ static int cooperative(struct exec_ctx *ctx, struct exec_thread *thread)
 Test(block, cooperative_launch_has_a_workspace)
 {
     struct exec_device *device = test_device(2);
-    struct exec_kernel kernel = {.name = "coop", .thread = cooperative, .can_spin = true,
-                                 .frame_size = 16};
+    struct exec_kernel kernel = {
+        .name = "coop", .thread = cooperative, .can_spin = true, .frame_size = 16};
     uint32_t data[32] = {0};
-    struct exec_launch launch = {.kernel = &kernel, .grid = {16, 1, 1}, .block = {1, 1, 1},
-                                 .resident = 16, .cooperative = true};
+    struct exec_launch launch = {.kernel = &kernel,
+                                 .grid = {16, 1, 1},
+                                 .block = {1, 1, 1},
+                                 .resident = 16,
+                                 .cooperative = true};
     struct test_params params = {data};
     cr_assert_eq(exec_grid_run(device, NULL, &launch, &params), cudaSuccess);
     for (uint32_t i = 0; i < 16; i++) {
@@ -401,8 +401,8 @@ static int deadlock(struct exec_ctx *ctx, struct exec_thread *thread)
     if (thread->linear % 2) {
         return test_suspend(thread, 1, (struct exec_request){.kind = EXEC_REQ_BARRIER});
     }
-    return test_suspend(thread, 1, (struct exec_request){.kind = EXEC_REQ_SHFL,
-                                                         .mask = UINT32_MAX, .site = 7});
+    return test_suspend(
+        thread, 1, (struct exec_request){.kind = EXEC_REQ_SHFL, .mask = UINT32_MAX, .site = 7});
 }
 
 Test(block, deadlock_is_a_launch_failure_with_names)
@@ -546,8 +546,8 @@ static int wrong_barrier(struct exec_ctx *ctx, struct exec_thread *thread)
 static int unknown_request(struct exec_ctx *ctx, struct exec_thread *thread)
 {
     (void)ctx;
-    return test_suspend(thread, 1, (struct exec_request){.kind = EXEC_REQ_WARP_OP, .op = 3,
-                                                         .mask = UINT32_MAX});
+    return test_suspend(
+        thread, 1, (struct exec_request){.kind = EXEC_REQ_WARP_OP, .op = 3, .mask = UINT32_MAX});
 }
 
 Test(block, unknown_requests_are_loud)
@@ -576,8 +576,8 @@ static int print_and_allocate(struct exec_ctx *ctx, struct exec_thread *thread)
     ctx->rt->device_free(ctx, p);
     ctx->rt->device_free(ctx, NULL);
     uint64_t a = ctx->rt->clock64(ctx), b = ctx->rt->clock64(ctx);
-    TEST_DATA(uint32_t, ctx)[thread->linear] =
-        count == 2 && !huge && b >= a && ctx->rt->globaltimer(ctx) > 1000000000u;
+    TEST_DATA(uint32_t, ctx)
+    [thread->linear] = count == 2 && !huge && b >= a && ctx->rt->globaltimer(ctx) > 1000000000u;
     return EXEC_EXIT;
 }
 

@@ -146,7 +146,8 @@ Test(memory, occupancy_agrees_with_cuda)
                         .shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN,
                         .maxDynamicSharedSizeBytes = (size_t)arch->shared_per_block,
                     };
-                    struct cudaOccDeviceState state = {.carveoutConfig = SHAREDMEM_CARVEOUT_MAX_SHARED};
+                    struct cudaOccDeviceState state = {.carveoutConfig =
+                                                           SHAREDMEM_CARVEOUT_MAX_SHARED};
                     struct cudaOccResult result;
                     cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(
                         &result, &prop, &function, &state, block, (size_t)shared[s]);

@@ -65,8 +65,7 @@ Test(print, floats)
     PUT(&p, double, 1.0);
     PUT(&p, double, 2.5);
     char want[256];
-    snprintf(want, sizeof want, "%.3f|%e|%g|%a|%+8.2F", 3.14159265358979, -1e300, 0.0001, 1.0,
-             2.5);
+    snprintf(want, sizeof want, "%.3f|%e|%g|%a|%+8.2F", 3.14159265358979, -1e300, 0.0001, 1.0, 2.5);
     expect("%.3f|%e|%g|%a|%+8.2F", &p, want, 5);
     struct pack q = {.size = 0};
     PUT(&q, double, 1.0 / 0.0);

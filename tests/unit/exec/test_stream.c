@@ -257,12 +257,23 @@ Test(stream, boxes_copy_and_fill)
         (&src[0][0][0])[i] = (uint32_t)i;
     }
     memset(dst, 0, sizeof dst);
-    struct irtb_copy copy = {.dst = &dst[1][1][2], .src = &src[0][2][1], .width = 12, .height = 3,
-                             .depth = 2, .dst_pitch = 32, .src_pitch = 32,
-                             .dst_slice = sizeof dst[0], .src_slice = sizeof src[0]};
+    struct irtb_copy copy = {.dst = &dst[1][1][2],
+                             .src = &src[0][2][1],
+                             .width = 12,
+                             .height = 3,
+                             .depth = 2,
+                             .dst_pitch = 32,
+                             .src_pitch = 32,
+                             .dst_slice = sizeof dst[0],
+                             .src_slice = sizeof src[0]};
     cr_assert_eq(exec_stream_copy(stream, &copy), cudaSuccess);
-    struct irtb_fill fill = {.dst = &dst[3][0][1], .value = 0x01020304, .element_size = 4,
-                             .width = 5, .height = 2, .depth = 1, .pitch = 32};
+    struct irtb_fill fill = {.dst = &dst[3][0][1],
+                             .value = 0x01020304,
+                             .element_size = 4,
+                             .width = 5,
+                             .height = 2,
+                             .depth = 1,
+                             .pitch = 32};
     cr_assert_eq(exec_stream_fill(stream, &fill), cudaSuccess);
     cr_assert_eq(exec_stream_synchronize(stream), cudaSuccess);
     for (int z = 0; z < 4; z++) {
@@ -289,8 +300,8 @@ static void *feed(void *argument)
 {
     struct feeder *f = argument;
     for (int i = 0; i < 2000; i++) {
-        struct irtb_copy copy = {.dst = &f->values[i + 1], .src = &f->values[i], .width = 4,
-                                 .height = 1, .depth = 1};
+        struct irtb_copy copy = {
+            .dst = &f->values[i + 1], .src = &f->values[i], .width = 4, .height = 1, .depth = 1};
         exec_stream_copy(f->stream, &copy);
         if (i % 50 == 0) {
             exec_stream_synchronize(f->stream);

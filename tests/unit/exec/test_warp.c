@@ -51,8 +51,11 @@ Test(warp, shuffle_deltas_are_masked_to_five_bits) // P1
     } rows[] = {{EXEC_SHFL_BFLY, 32, NULL}, {EXEC_SHFL_BFLY, 33, NULL}, {EXEC_SHFL_BFLY, 63, NULL}};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct script script;
-        fill(&script, (struct exec_request){.kind = EXEC_REQ_SHFL, .op = rows[r].op,
-                                            .b = rows[r].delta, .c = 31, .mask = UINT32_MAX});
+        fill(&script, (struct exec_request){.kind = EXEC_REQ_SHFL,
+                                            .op = rows[r].op,
+                                            .b = rows[r].delta,
+                                            .c = 31,
+                                            .mask = UINT32_MAX});
         cr_assert_eq(run(&script, 64), cudaSuccess);
         for (int i = 0; i < 64; i++) {
             int lane = i % 32, from = lane ^ (int)(rows[r].delta % 32);
@@ -61,8 +64,9 @@ Test(warp, shuffle_deltas_are_masked_to_five_bits) // P1
         }
     }
     struct script script;
-    fill(&script, (struct exec_request){.kind = EXEC_REQ_SHFL, .op = EXEC_SHFL_UP, .b = 33,
-                                        .c = 0, .mask = UINT32_MAX});
+    fill(&script,
+         (struct exec_request){
+             .kind = EXEC_REQ_SHFL, .op = EXEC_SHFL_UP, .b = 33, .c = 0, .mask = UINT32_MAX});
     cr_assert_eq(run(&script, 32), cudaSuccess);
     cr_expect_eq(script.out[0].result, 1000);
     cr_expect_eq(script.out[0].result_pred, 0);
@@ -77,8 +81,9 @@ Test(warp, shuffles_in_segments)
         for (uint32_t delta = 0; delta < 32; delta++) {
             struct script script;
             uint32_t c = 0x1800u | (op == EXEC_SHFL_UP ? 0u : 7u);
-            fill(&script, (struct exec_request){.kind = EXEC_REQ_SHFL, .op = op, .b = delta,
-                                                .c = c, .mask = UINT32_MAX});
+            fill(&script,
+                 (struct exec_request){
+                     .kind = EXEC_REQ_SHFL, .op = op, .b = delta, .c = c, .mask = UINT32_MAX});
             cr_assert_eq(run(&script, 32), cudaSuccess);
             for (int lane = 0; lane < 32; lane++) {
                 int base = lane / 8 * 8, from = lane;
@@ -127,8 +132,8 @@ Test(warp, groups_of_different_masks_are_served_apart)
 Test(warp, places_of_the_code_do_not_matter_for_sync) // B10
 {
     struct script script;
-    fill(&script, (struct exec_request){.kind = EXEC_REQ_VOTE, .op = EXEC_VOTE_ALL,
-                                        .mask = UINT32_MAX});
+    fill(&script,
+         (struct exec_request){.kind = EXEC_REQ_VOTE, .op = EXEC_VOTE_ALL, .mask = UINT32_MAX});
     for (uint32_t i = 0; i < 32; i++) {
         script.in[i].site = i < 16;
         script.in[i].a = i >= 16;
@@ -142,8 +147,8 @@ Test(warp, places_of_the_code_do_not_matter_for_sync) // B10
 Test(warp, exited_and_missing_lanes_are_not_waited_for)
 {
     struct script script;
-    fill(&script, (struct exec_request){.kind = EXEC_REQ_VOTE, .op = EXEC_VOTE_BALLOT,
-                                        .mask = UINT32_MAX});
+    fill(&script,
+         (struct exec_request){.kind = EXEC_REQ_VOTE, .op = EXEC_VOTE_BALLOT, .mask = UINT32_MAX});
     script.exit_mask = 0xff00u;
     cr_assert_eq(run(&script, 50), cudaSuccess);
     cr_expect_eq(script.out[0].result, 0xffff00ffu);
@@ -156,8 +161,8 @@ Test(warp, votes)
     for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
         for (uint32_t op = EXEC_VOTE_ALL; op <= EXEC_VOTE_BALLOT; op++) {
             struct script script;
-            fill(&script, (struct exec_request){.kind = EXEC_REQ_VOTE, .op = op,
-                                                .mask = UINT32_MAX});
+            fill(&script,
+                 (struct exec_request){.kind = EXEC_REQ_VOTE, .op = op, .mask = UINT32_MAX});
             for (int i = 0; i < 32; i++) {
                 script.in[i].a = patterns[p] >> i & 1u;
             }
@@ -279,8 +284,8 @@ Test(warp, mask_without_the_lane_itself_is_a_failure)
 Test(warp, different_operations_do_not_meet)
 {
     struct script script;
-    fill(&script, (struct exec_request){.kind = EXEC_REQ_VOTE, .op = EXEC_VOTE_ANY,
-                                        .mask = UINT32_MAX});
+    fill(&script,
+         (struct exec_request){.kind = EXEC_REQ_VOTE, .op = EXEC_VOTE_ANY, .mask = UINT32_MAX});
     script.in[3].kind = EXEC_REQ_WARP_SYNC;
     cr_expect_eq(run(&script, 32), cudaErrorLaunchFailure); // a deadlock, reported
 }
@@ -293,20 +298,22 @@ static int converge(struct exec_ctx *ctx, struct exec_thread *thread)
     switch (thread->state) {
     case 0:
         if (lane < 8) {
-            return test_suspend(thread, 1, (struct exec_request){.kind = EXEC_REQ_WARP_SYNC,
-                                                                 .mask = 0xff});
+            return test_suspend(thread, 1,
+                                (struct exec_request){.kind = EXEC_REQ_WARP_SYNC, .mask = 0xff});
         }
         // fall through
     case 1:
-        return test_suspend(thread, 2, (struct exec_request){.kind = EXEC_REQ_ACTIVEMASK,
-                                                             .site = lane == 31 ? 2 : 1});
+        return test_suspend(
+            thread, 2,
+            (struct exec_request){.kind = EXEC_REQ_ACTIVEMASK, .site = lane == 31 ? 2 : 1});
     case 2:
         TEST_DATA(uint32_t, ctx)[lane] = (uint32_t)thread->request.result;
-        return test_suspend(thread, 3, (struct exec_request){.kind = EXEC_REQ_CONVERGED,
-                                                             .inner = EXEC_REQ_VOTE,
-                                                             .op = EXEC_VOTE_BALLOT,
-                                                             .site = 3,
-                                                             .a = lane % 2});
+        return test_suspend(thread, 3,
+                            (struct exec_request){.kind = EXEC_REQ_CONVERGED,
+                                                  .inner = EXEC_REQ_VOTE,
+                                                  .op = EXEC_VOTE_BALLOT,
+                                                  .site = 3,
+                                                  .a = lane % 2});
     default:
         TEST_DATA(uint32_t, ctx)[32 + lane] = (uint32_t)thread->request.result;
         return EXEC_EXIT;
