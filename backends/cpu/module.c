@@ -339,10 +339,13 @@ cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *lau
     if (launch->dynamic_shared > (uint32_t)max_dynamic(function)) {
         return cudaErrorInvalidValue;
     }
-    uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
-    int blocks = cpu_arch_occupancy(cpu.arch, (int)threads, REPORTED_REGISTERS,
-                                    kernel->code->static_shared, launch->dynamic_shared);
-    uint32_t resident = (uint32_t)(blocks > 0 ? blocks : 1) * exec_pool_size();
+    uint32_t resident = 1;
+    if (launch->cooperative || kernel->exec.can_spin) { // blocks may wait for each other
+        uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
+        int blocks = cpu_arch_occupancy(cpu.arch, (int)threads, REPORTED_REGISTERS,
+                                        kernel->code->static_shared, launch->dynamic_shared);
+        resident = (uint32_t)(blocks > 0 ? blocks : 1) * exec_pool_size();
+    }
     uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (launch->cooperative && total > resident) {
         return cudaErrorCooperativeLaunchTooLarge;

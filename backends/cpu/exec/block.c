@@ -77,12 +77,12 @@ static struct cache *cache_get(void)
 // Room for the shared window between guards, then the threads with their frames and local memory.
 static bool block_map(struct exec_block *block, size_t shared, size_t threads)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    shared = exec_align(shared ? shared : 1, page);
-    threads = exec_align(threads ? threads : 1, page);
     if (block->mapping && block->shared_room >= shared && block->thread_room >= threads) {
         return true;
     }
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    shared = exec_align(shared ? shared : 1, page);
+    threads = exec_align(threads ? threads : 1, page);
     if (block->mapping) {
         munmap(block->mapping, block->mapping_size);
         block->mapping = NULL;
