@@ -18,6 +18,10 @@ static struct {
     int (*synchronize)(void);
     int (*last)(void);
     int (*count)(int *);
+    int (*stream)(void **);
+    int (*event)(void **);
+    int (*record)(void *, void *);
+    int (*copy_async)(void *, const void *, size_t, int, void *);
     const char *(*name)(int);
     void **(*begin)(const void *);
     void (*end)(void **);
@@ -61,10 +65,26 @@ __attribute__((destructor)) static void destructor(void)
     }
 }
 
+// Live streams and events, and copies in flight, that nobody ever waits for.
 static void *busy(void *argument)
 {
+    enum { SIZE = 1 << 20 };
+    void *stream = NULL, *event = NULL, *memory = NULL;
+    char *host = calloc(1, SIZE);
     (void)argument;
+    int e = cuda.stream(&stream);
+    e = e ? e : cuda.event(&event);
+    e = e ? e : cuda.allocate(&memory, SIZE);
+    if (e == 4) {
+        return NULL; // cudaErrorCudartUnloading: main was faster
+    }
+    if (e || !host) {
+        fprintf(stderr, "a thread could not start: %d\n", e);
+        _exit(4);
+    }
     for (;;) {
+        cuda.copy_async(memory, host, SIZE, 1, stream);
+        cuda.record(event, stream);
         call_everything("thread");
     }
     return NULL;
@@ -80,7 +100,9 @@ int main(int argc, char **argv)
         {"cudaMalloc", &cuda.allocate},        {"cudaFree", &cuda.release},
         {"cudaMemcpy", &cuda.copy},            {"cudaDeviceSynchronize", &cuda.synchronize},
         {"cudaGetLastError", &cuda.last},      {"cudaGetDeviceCount", &cuda.count},
-        {"cudaGetErrorName", &cuda.name},      {"__cudaRegisterFatBinary", &cuda.begin},
+        {"cudaGetErrorName", &cuda.name},      {"cudaStreamCreate", &cuda.stream},
+        {"cudaEventCreate", &cuda.event},      {"cudaEventRecord", &cuda.record},
+        {"cudaMemcpyAsync", &cuda.copy_async}, {"__cudaRegisterFatBinary", &cuda.begin},
         {"__cudaRegisterFatBinaryEnd", &cuda.end}, {"__cudaUnregisterFatBinary", &cuda.drop},
     };
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
