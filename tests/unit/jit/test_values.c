@@ -332,7 +332,7 @@ static void check_rows(const struct row *rows, size_t count)
 
 #define CHECK(table) check_rows(table, sizeof(table) / sizeof(table[0]))
 
-TestSuite(jit_values, .timeout = 60);
+TestSuite(jit_values, .timeout = 150);
 
 Test(jit_values, integers)
 {
