@@ -236,6 +236,13 @@ struct ir_operand ir_read(struct ir_build *b, const struct ptx_operand *operand,
                            false);
         break;
     case PTX_OPERAND_SYMBOL_OFFSET:
+        if (operand->symbol->kind == PTX_SYMBOL_REGISTER) { // %r1+4: a sum, as ptxas takes it
+            struct ptx_operand plain = *operand;
+            plain.kind = PTX_OPERAND_SYMBOL;
+            result = ir_op2(b, IR_add, reading.storage, 0, ir_read(b, &plain, type),
+                            ir_constant(operand->integer & ir_mask(reading.storage)));
+            break;
+        }
         result = ir_resize(b, ir_symbol_address(b, operand->symbol, (int64_t)operand->integer),
                            IR_I64, reading.storage, false);
         break;
