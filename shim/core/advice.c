@@ -113,7 +113,7 @@ static cudaError_t check_range(const void *ptr, size_t count, uintptr_t *ret_sta
     *ret_managed = irt_memory_find(ptr, &memory);
     if (!*ret_managed) {
         unsigned char *resident = malloc((high - low) / PAGE);
-        bool mapped = resident && mincore((void *)low, high - low, resident) == 0;
+        bool mapped = resident && mincore((char *)ptr - (start - low), high - low, resident) == 0;
         free(resident);
         if (!mapped || !irt_device_current()->info.prop.pageableMemoryAccess) {
             return cudaErrorInvalidValue;

@@ -203,7 +203,7 @@ cudaError_t irt_core_cudaPointerGetAttributes(struct cudaPointerAttributes *attr
     if (!attributes) {
         return cudaErrorInvalidValue;
     }
-    void *address = (void *)(uintptr_t)ptr;
+    void *address = (void *)ptr;
     if (!irt_memory_find(ptr, &memory)) {
         // Any other address counts as ordinary host memory (since CUDA 11); nobody looks at it, so
         // no device address is promised either.

@@ -174,12 +174,12 @@ static bool dissolve(struct irt_pool *pool)
     if (!empty) {
         return false;
     }
-    struct irt_pool_bin *bin;
-    struct irt_pool_bin *next_bin;
-    HASH_ITER(hh, pool->bins, bin, next_bin)
-    {
-        HASH_DEL(pool->bins, bin);
+    struct irt_pool_bin *bin = pool->bins;
+    HASH_CLEAR(hh, pool->bins);
+    while (bin) {
+        struct irt_pool_bin *next = bin->hh.next;
         free(bin);
+        bin = next;
     }
     irt_mutex_destroy(&pool->lock);
     free(pool);

@@ -164,7 +164,8 @@ static cudaError_t location_device(const struct cudaMemLocation *location,
     if (type == cudaMemAllocationTypeManaged ||
         (type == cudaMemAllocationTypePinned && location->type > cudaMemLocationTypeDevice &&
          location->type <= cudaMemLocationTypeHostNuma)) {
-        return irt_unsupported(function);
+        (void)irt_unsupported(function);
+        return cudaErrorNotSupported;
     }
     if (type != cudaMemAllocationTypePinned || location->type != cudaMemLocationTypeDevice) {
         return cudaErrorInvalidValue;

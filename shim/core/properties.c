@@ -2,9 +2,11 @@
 //
 // What devices say about themselves: properties, the attributes (a table over the same members, so
 // that both always agree), the choice of a device by properties, PCI addresses.
+#include <ctype.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "irt_core.h"
@@ -295,44 +297,47 @@ cudaError_t irt_core_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
     return cudaSuccess;
 }
 
-// [domain]:[bus]:[device].[function], [domain]:[bus]:[device] or [bus]:[device].[function].
-static bool parse_pci(const char *text, unsigned *ret_domain, unsigned *ret_bus,
-                      unsigned *ret_device)
+// [domain]:[bus]:[device].[function], [domain]:[bus]:[device] or [bus]:[device].[function], all
+// hexadecimal.
+static bool parse_pci(const char *text, unsigned long *ret_domain, unsigned long *ret_bus,
+                      unsigned long *ret_device)
 {
-    unsigned n[4];
-    int used = -1;
-    if (text[strspn(text, "0123456789abcdefABCDEF:.")] != '\0') {
+    unsigned long numbers[3];
+    int count = 0;
+    for (;;) {
+        char *end;
+        if (!isxdigit((unsigned char)text[0]) || count == 3) {
+            return false;
+        }
+        numbers[count++] = strtoul(text, &end, 16);
+        text = end;
+        if (text[0] != ':') {
+            break;
+        }
+        text++;
+    }
+    bool function = text[0] == '.' && isxdigit((unsigned char)text[1]) && text[2] == '\0';
+    if ((text[0] != '\0' && !function) || count < 2 || (count == 2 && !function)) {
         return false;
     }
-    if (sscanf(text, "%8x:%4x:%4x.%4x%n", &n[0], &n[1], &n[2], &n[3], &used) == 4 && text[used] == '\0') {
-        used = 0;
-    } else if (sscanf(text, "%8x:%4x:%4x%n", &n[0], &n[1], &n[2], &used) == 3 && used > 0 &&
-               text[used] == '\0') {
-        n[3] = 0;
-    } else if (sscanf(text, "%4x:%4x.%4x%n", &n[1], &n[2], &n[3], &used) == 3 && used > 0 &&
-               text[used] == '\0') {
-        n[0] = 0;
-    } else {
-        return false;
-    }
-    *ret_domain = n[0];
-    *ret_bus = n[1];
-    *ret_device = n[2];
+    *ret_domain = count == 3 ? numbers[0] : 0;
+    *ret_bus = numbers[count - 2];
+    *ret_device = numbers[count - 1];
     return true;
 }
 
 cudaError_t irt_core_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId)
 {
-    unsigned domain;
-    unsigned bus;
-    unsigned slot;
+    unsigned long domain;
+    unsigned long bus;
+    unsigned long slot;
     if (!device || !pciBusId || !parse_pci(pciBusId, &domain, &bus, &slot)) {
         return cudaErrorInvalidValue;
     }
     for (int i = 0; i < irt_device_count(); i++) {
         const struct cudaDeviceProp *prop = &irt_device_at(i)->info.prop;
-        if ((unsigned)prop->pciDomainID == domain && (unsigned)prop->pciBusID == bus &&
-            (unsigned)prop->pciDeviceID == slot) {
+        if ((unsigned long)prop->pciDomainID == domain && (unsigned long)prop->pciBusID == bus &&
+            (unsigned long)prop->pciDeviceID == slot) {
             *device = i;
             return cudaSuccess;
         }

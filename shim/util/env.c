@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +12,7 @@
 #include "shim/util/log.h"
 
 static const struct irt_env_variable variables[] = {
-#define IRT_ENV(name_, standard_, help_) {.name = name_, .standard = standard_, .help = help_},
+#define IRT_ENV(name_, standard_, help_) {.name = (name_), .standard = (standard_), .help = (help_)},
 #include "shim/api/env.def"
 #undef IRT_ENV
 };
@@ -41,7 +40,7 @@ static const char *read_value(size_t index)
     const char *expected = NULL;
     if (!atomic_compare_exchange_strong(&values[index], &expected, value)) {
         if (found && value != variables[index].standard && value != absent) {
-            free((void *)(uintptr_t)value);
+            free((void *)value);
         }
         value = expected;
     }

@@ -27,6 +27,7 @@ struct irt_handle_slot {
 static void *encode(const struct irt_handle_table *table, uint32_t number, uint64_t generation)
 {
     uint64_t value = (uint64_t)table->type << 56 | generation << 28 | (uint64_t)(number + 1) << 4;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that looks like a pointer
     return (void *)(uintptr_t)value;
 }
 

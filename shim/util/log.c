@@ -46,7 +46,7 @@ static void write_line(char *line, size_t length)
 {
     if (length > LINE_SIZE - 1) {
         length = LINE_SIZE - 1;
-        memcpy(line + length - 3, "...", 3);
+        line[length - 3] = line[length - 2] = line[length - 1] = '.';
     }
     // A message is one line, whatever it quotes.
     for (size_t i = 0; i < length; i++) {
@@ -71,6 +71,7 @@ static void print_line(const char *subsystem, const char *format, va_list argume
     char line[LINE_SIZE + 1];
     int head = subsystem ? snprintf(line, LINE_SIZE, "infinirt: %.*s: ", SUBSYSTEM_SIZE, subsystem)
                          : snprintf(line, LINE_SIZE, "infinirt: ");
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the callers have started it
     int body = vsnprintf(line + head, (size_t)(LINE_SIZE - head), format, arguments);
     if (body >= 0) {
         write_line(line, (size_t)head + (size_t)body);

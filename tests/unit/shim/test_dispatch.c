@@ -240,3 +240,39 @@ Test(dispatch, set_valid_devices)
     cr_assert(cudaSetValidDevices(NULL, 0) == cudaSuccess);
     cr_assert(cudaGetDevice(&device) == cudaSuccess && device == 0);
 }
+
+Test(dispatch, pci_bus_ids)
+{
+    static const struct {
+        const char *text;
+        cudaError_t error;
+        int device;
+    } rows[] = {
+        {"0000:01:00.0", cudaSuccess, 0},
+        {"0000:02:00.0", cudaSuccess, 1},
+        {"0:2:0", cudaSuccess, 1},
+        {"02:00.0", cudaSuccess, 1},
+        {"00000000:02:00.7", cudaSuccess, 1},
+        {"0000:03:00.0", cudaErrorInvalidDevice, 0},
+        {"0001:01:00.0", cudaErrorInvalidDevice, 0},
+        {"", cudaErrorInvalidValue, 0},
+        {"02:00", cudaErrorInvalidValue, 0},
+        {"0000:01:00.", cudaErrorInvalidValue, 0},
+        {"0000:01:00.0x", cudaErrorInvalidValue, 0},
+        {"0000:01:00.0 ", cudaErrorInvalidValue, 0},
+        {"0:0:0:0.0", cudaErrorInvalidValue, 0},
+        {"-1:01:00.0", cudaErrorInvalidValue, 0},
+        {"gpu", cudaErrorInvalidValue, 0},
+        {NULL, cudaErrorInvalidValue, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int device = -7;
+        cudaError_t error = cudaDeviceGetByPCIBusId(&device, rows[i].text);
+        cr_assert(error == rows[i].error, "row %zu: %d", i, (int)error);
+        cr_assert(device == (error ? -7 : rows[i].device), "row %zu: device %d", i, device);
+    }
+    char text[16];
+    cr_assert(cudaDeviceGetPCIBusId(text, 12, 0) == cudaErrorInvalidValue);
+    cr_assert(cudaDeviceGetPCIBusId(text, 13, 1) == cudaSuccess);
+    cr_assert_str_eq(text, "0000:02:00.0");
+}
