@@ -7,9 +7,9 @@
 
 static struct cudaMemLocation location_of(int device)
 {
-    return (struct cudaMemLocation){
-        .type = device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
-        .id = device};
+    return (struct cudaMemLocation){.type = device == cudaCpuDeviceId ? cudaMemLocationTypeHost
+                                                                      : cudaMemLocationTypeDevice,
+                                    .id = device};
 }
 
 cudaError_t irt_compat12_cudaMemAdvise(const void *devPtr, size_t count,

@@ -30,9 +30,9 @@ cudaError_t irt_api_enter(enum irt_fn fn);
 // The same for functions that need no backend (rule `noinit`): only the exit and fork answers.
 cudaError_t irt_api_enter_noinit(enum irt_fn fn);
 
-// After the function, also when enter refused: makes `error` this thread's last error when it is one
-// (CUDA's exceptions, such as cudaErrorNotReady, are decided here and nowhere else) and returns what
-// the application gets.
+// After the function, also when enter refused: makes `error` this thread's last error when it is
+// one (CUDA's exceptions, such as cudaErrorNotReady, are decided here and nowhere else) and returns
+// what the application gets.
 cudaError_t irt_api_leave(enum irt_fn fn, cudaError_t error);
 
 // Names a missing function or feature once per process on stderr ("cudaGraphCreate is not

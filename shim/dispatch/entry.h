@@ -12,8 +12,8 @@ typedef void (*irt_slot)(void);
 
 // One front end. All arrays have `count` elements in the same order (that of the exported names).
 struct irt_front {
-    int major;                 // 11, 12, 13
-    int version;               // CUDART_VERSION that the front end answers for, e.g. 12090
+    int major;   // 11, 12, 13
+    int version; // CUDART_VERSION that the front end answers for, e.g. 12090
     unsigned count;
     const char *const *names;  // exported name, with _ptsz/_ptds
     irt_slot *slots;           // what the entries jump through; initially a thunk each, never NULL

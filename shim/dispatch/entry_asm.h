@@ -6,6 +6,8 @@
 // function, and jumps there as if the caller had done so. Used only by generated .S files.
 #pragma once
 
+// clang-format off: this is assembly
+
 #if defined(__x86_64__)
 
 #define ENTRY(major, name, i)                                                                      \

@@ -36,9 +36,12 @@ static void call_everything(const char *when)
     void *memory = NULL;
     char byte = 1;
     int devices = -1;
-    int results[] = {cuda.count(&devices), cuda.allocate(&memory, 64),
-                     memory ? cuda.copy(memory, &byte, 1, 1) : 0, cuda.release(memory),
-                     cuda.synchronize(), cuda.last()};
+    int results[] = {cuda.count(&devices),
+                     cuda.allocate(&memory, 64),
+                     memory ? cuda.copy(memory, &byte, 1, 1) : 0,
+                     cuda.release(memory),
+                     cuda.synchronize(),
+                     cuda.last()};
     for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
         if (!strcmp(cuda.name(results[i]), "unrecognized error code")) {
             fprintf(stderr, "%s: call %zu answered %d\n", when, i, results[i]);
@@ -97,13 +100,20 @@ int main(int argc, char **argv)
         const char *name;
         void *where;
     } symbols[] = {
-        {"cudaMalloc", &cuda.allocate},        {"cudaFree", &cuda.release},
-        {"cudaMemcpy", &cuda.copy},            {"cudaDeviceSynchronize", &cuda.synchronize},
-        {"cudaGetLastError", &cuda.last},      {"cudaGetDeviceCount", &cuda.count},
-        {"cudaGetErrorName", &cuda.name},      {"cudaStreamCreate", &cuda.stream},
-        {"cudaEventCreate", &cuda.event},      {"cudaEventRecord", &cuda.record},
-        {"cudaMemcpyAsync", &cuda.copy_async}, {"__cudaRegisterFatBinary", &cuda.begin},
-        {"__cudaRegisterFatBinaryEnd", &cuda.end}, {"__cudaUnregisterFatBinary", &cuda.drop},
+        {"cudaMalloc", &cuda.allocate},
+        {"cudaFree", &cuda.release},
+        {"cudaMemcpy", &cuda.copy},
+        {"cudaDeviceSynchronize", &cuda.synchronize},
+        {"cudaGetLastError", &cuda.last},
+        {"cudaGetDeviceCount", &cuda.count},
+        {"cudaGetErrorName", &cuda.name},
+        {"cudaStreamCreate", &cuda.stream},
+        {"cudaEventCreate", &cuda.event},
+        {"cudaEventRecord", &cuda.record},
+        {"cudaMemcpyAsync", &cuda.copy_async},
+        {"__cudaRegisterFatBinary", &cuda.begin},
+        {"__cudaRegisterFatBinaryEnd", &cuda.end},
+        {"__cudaUnregisterFatBinary", &cuda.drop},
     };
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *found = handle ? dlsym(handle, symbols[i].name) : NULL;

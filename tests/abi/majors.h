@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls into the front ends of all majors from one program, each opened like a plug-in, and the
-// canary check for structs that the library fills. tests/abi/meson.build sets IRT_FRONT_11, _12, _13.
+// canary check for structs that the library fills. tests/abi/meson.build sets IRT_FRONT_11, _12,
+// _13.
 #pragma once
 
 #include <stddef.h>

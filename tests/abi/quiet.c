@@ -56,13 +56,13 @@ int open64(const char *path, int flags, ...)
 FILE *fopen(const char *path, const char *mode)
 {
     opened++;
-    return NEXT(FILE *(*)(const char *, const char *), fopen)(path, mode);
+    return NEXT(FILE * (*)(const char *, const char *), fopen)(path, mode);
 }
 
 FILE *fopen64(const char *path, const char *mode)
 {
     opened++;
-    return NEXT(FILE *(*)(const char *, const char *), fopen64)(path, mode);
+    return NEXT(FILE * (*)(const char *, const char *), fopen64)(path, mode);
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
@@ -110,9 +110,10 @@ static void check(const char *when, unsigned threads, unsigned files)
     unsigned now_threads = entries("/proc/self/task");
     unsigned now_files = entries("/proc/self/fd");
     if (now_threads != threads || now_files != files || opened || started || backends()) {
-        fprintf(stderr, "%s: threads %u -> %u, descriptors %u -> %u, %u opened, %u started, %u lines "
-                "of backends\n", when, threads, now_threads, files, now_files, opened, started,
-                backends());
+        fprintf(stderr,
+                "%s: threads %u -> %u, descriptors %u -> %u, %u opened, %u started, %u lines "
+                "of backends\n",
+                when, threads, now_threads, files, now_files, opened, started, backends());
         failures++;
     }
 }
@@ -141,7 +142,8 @@ int main(int argc, char **argv)
         }
         check(argv[i], threads, files);
 
-        void **(*begin)(const void *) = (void **(*)(const void *))symbol(handle, "__cudaRegisterFatBinary");
+        void **(*begin)(const void *) =
+            (void **(*)(const void *))symbol(handle, "__cudaRegisterFatBinary");
         void (*end)(void **) = (void (*)(void **))symbol(handle, "__cudaRegisterFatBinaryEnd");
         void (*drop)(void **) = (void (*)(void **))symbol(handle, "__cudaUnregisterFatBinary");
         if (begin && end && drop) {

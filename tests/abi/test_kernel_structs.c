@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Structs about kernels, which need a kernel to be filled: cudaFuncGetAttributes has 56 bytes in CUDA
-// 11 and 144 later. The kernel is registered through one front end and known to all.
+// Structs about kernels, which need a kernel to be filled: cudaFuncGetAttributes has 56 bytes in
+// CUDA 11 and 144 later. The kernel is registered through one front end and known to all.
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -48,6 +48,6 @@ Test(kernel_structs, attributes_have_the_size_of_their_major)
     cr_assert(CALL(13, "cudaFuncGetAttributes", (void *, const void *), &new, kernel) == 0);
     cr_expect(old.maxThreadsPerBlock == 96 && new.maxThreadsPerBlock == 96);
     cr_expect(old.sharedSizeBytes == new.sharedSizeBytes);
-    cr_expect(old.ptxVersion == new.ptxVersion && old.binaryVersion == new.binaryVersion);
+    cr_expect(old.ptxVersion == new.ptxVersion &&old.binaryVersion == new.binaryVersion);
     ptx_module_unregister(module);
 }

@@ -82,11 +82,13 @@ Test(majors, null_outputs_are_refused)
 {
     for (int major = 11; major <= 13; major++) {
         cr_expect(CALL(major, "cudaGetDeviceProperties", (void *, int), NULL, 0) ==
-                  cudaErrorInvalidValue, "%d", major);
+                      cudaErrorInvalidValue,
+                  "%d", major);
         cr_expect(CALL(major, "cudaRuntimeGetVersion", (int *), NULL) == cudaErrorInvalidValue,
                   "%d", major);
         cr_expect(CALL(major, "cudaPointerGetAttributes", (void *, const void *), NULL, NULL) ==
-                  cudaErrorInvalidValue, "%d", major);
+                      cudaErrorInvalidValue,
+                  "%d", major);
     }
 }
 
@@ -130,9 +132,11 @@ Test(majors, properties_agree)
         cr_expect(value == removed[i].value, "attribute %d", removed[i].attribute);
     }
     int chosen = -1;
-    cr_expect(CALL(11, "cudaChooseDevice", (int *, const void *), &chosen, &p11) == 0 && chosen == 0);
+    cr_expect(CALL(11, "cudaChooseDevice", (int *, const void *), &chosen, &p11) == 0 &&
+              chosen == 0);
     chosen = -1;
-    cr_expect(CALL(12, "cudaChooseDevice", (int *, const void *), &chosen, &p12) == 0 && chosen == 0);
+    cr_expect(CALL(12, "cudaChooseDevice", (int *, const void *), &chosen, &p12) == 0 &&
+              chosen == 0);
 }
 
 Test(majors, versions)
@@ -155,7 +159,8 @@ Test(majors, one_state_behind_all)
     void *memory = NULL;
     struct cudaPointerAttributes attributes;
     cr_assert(CALL(11, "cudaMalloc", (void **, size_t), &memory, 1000) == 0);
-    cr_assert(CALL(13, "cudaPointerGetAttributes", (void *, const void *), &attributes, memory) == 0);
+    cr_assert(CALL(13, "cudaPointerGetAttributes", (void *, const void *), &attributes, memory) ==
+              0);
     cr_expect(attributes.type == cudaMemoryTypeDevice && attributes.device == 1);
     cr_expect(CALL(12, "cudaFree", (void *), memory) == 0);
 
@@ -186,8 +191,9 @@ Test(majors, the_first_call_keeps_its_arguments)
 {
     static const char from[] = "abcdefghijkl";
     char to[] = "............";
-    cr_expect(CALL(13, "cudaMemcpy2D_ptds", (void *, size_t, const void *, size_t, size_t, size_t, int),
-                   to, 4, from, 3, 2, 3, cudaMemcpyHostToHost) == 0);
+    cr_expect(CALL(13, "cudaMemcpy2D_ptds",
+                   (void *, size_t, const void *, size_t, size_t, size_t, int), to, 4, from, 3, 2,
+                   3, cudaMemcpyHostToHost) == 0);
     cr_expect_str_eq(to, "ab..de..gh..");
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reaches cudaGetErrorName in the ways that programs do and prints which CUDA major answered: 11, 12
-// or 13 (told apart by the error codes that each knows), "decoy", or "none". Built with -DLINKED for
-// a program that is linked against a libcudart.
-//   client linked | default | dlsym SONAME | noload SONAME | dlvsym SONAME NODE | plugins [deep] FILE...
+// Reaches cudaGetErrorName in the ways that programs do and prints which CUDA major answered: 11,
+// 12 or 13 (told apart by the error codes that each knows), "decoy", or "none". Built with -DLINKED
+// for a program that is linked against a libcudart.
+//   client linked | default | dlsym SONAME | noload SONAME | dlvsym SONAME NODE | plugins [deep]
+//   FILE...
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,8 @@ int main(int argc, char **argv)
         puts(answer(look_up(RTLD_DEFAULT, "cudaGetErrorName", NULL)));
         return 0;
     }
-    if ((!strcmp(mode, "dlsym") || !strcmp(mode, "noload") || !strcmp(mode, "dlvsym")) && argc > 2) {
+    if ((!strcmp(mode, "dlsym") || !strcmp(mode, "noload") || !strcmp(mode, "dlvsym")) &&
+        argc > 2) {
         void *handle = dlopen(argv[2], RTLD_NOW | (strcmp(mode, "noload") ? 0 : RTLD_NOLOAD));
         if (!handle) {
             puts("none");
