@@ -22,8 +22,8 @@ enum { PAGE = 4096 };
 
 struct settings {
     bool read_mostly;
-    bool by_host;                // cudaMemAdviseSetAccessedBy for the host
-    uint64_t by_devices;         // the same, bit per ordinal
+    bool by_host;                                 // cudaMemAdviseSetAccessedBy for the host
+    uint64_t by_devices;                          // the same, bit per ordinal
     struct cudaMemLocation preferred, prefetched; // type invalid: none
 };
 
@@ -394,8 +394,8 @@ cudaError_t irt_core_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
         return cudaErrorInvalidValue;
     }
     for (size_t i = 0; i < numAttributes; i++) {
-        cudaError_t error = irt_core_cudaMemRangeGetAttribute(data[i], dataSizes[i], attributes[i],
-                                                              devPtr, count);
+        cudaError_t error =
+            irt_core_cudaMemRangeGetAttribute(data[i], dataSizes[i], attributes[i], devPtr, count);
         if (error) {
             return error;
         }

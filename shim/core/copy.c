@@ -76,8 +76,8 @@ static cudaError_t classify(const void *ptr, size_t extent, enum wanted wanted,
         return wanted == WANT_HOST ? cudaErrorInvalidValue : cudaSuccess;
     case IRT_MEMORY_MANAGED:
     case IRT_MEMORY_MANAGED_VARIABLE:
-        *ret_endpoint = (struct endpoint){
-            .side = SIDE_MANAGED, .device = wanted == WANT_HOST ? -1 : memory.device->id};
+        *ret_endpoint = (struct endpoint){.side = SIDE_MANAGED,
+                                          .device = wanted == WANT_HOST ? -1 : memory.device->id};
         return cudaSuccess;
     case IRT_MEMORY_HOST:
     case IRT_MEMORY_REGISTERED:
@@ -236,8 +236,8 @@ static cudaError_t copy_box(struct irtb_copy *box, const struct endpoint *dst,
     return wait ? irt_stream_leave_wait(stream, error) : irt_stream_leave(stream, error);
 }
 
-cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind,
-                         cudaStream_t stream, enum irt_copy_mode mode)
+cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind, cudaStream_t stream,
+                         enum irt_copy_mode mode)
 {
     cudaError_t error = irt_copy_check_kind(kind);
     if (error) {
@@ -270,8 +270,7 @@ cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind,
     return copy_box(&copy, &dst, &src, stream, mode);
 }
 
-cudaError_t irt_fill_run(const struct irtb_fill *fill, cudaStream_t handle,
-                         enum irt_copy_mode mode)
+cudaError_t irt_fill_run(const struct irtb_fill *fill, cudaStream_t handle, enum irt_copy_mode mode)
 {
     if (fill->width == 0 || fill->height == 0 || fill->depth == 0) {
         return check_stream(handle);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way of a copy or fill: what the addresses are, which kind results, how far they may reach,
-// what the host waits for. The functions of the API (copy.c, box.c, symbol.c) only bring their
-// arguments into this form.
+// The one way of a copy or fill: what the addresses are, which kind results, how far they may
+// reach, what the host waits for. The functions of the API (copy.c, box.c, symbol.c) only bring
+// their arguments into this form.
 #pragma once
 
 #include <stdbool.h>
@@ -14,12 +14,12 @@
 // "API synchronization behavior").
 enum irt_copy_mode { IRT_COPY_BLOCKING, IRT_COPY_ASYNC };
 
-// Copies box->src to box->dst on the stream. The caller fills in the addresses, width, height, depth
-// and pitches; devices and kind are found here. Nothing is done when a size is 0. Errors:
+// Copies box->src to box->dst on the stream. The caller fills in the addresses, width, height,
+// depth and pitches; devices and kind are found here. Nothing is done when a size is 0. Errors:
 // cudaErrorInvalidMemcpyDirection for an unknown kind; cudaErrorInvalidValue when an address does
 // not suit the kind or the copy runs out of an allocation; cudaErrorInvalidResourceHandle; faults.
-cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind,
-                         cudaStream_t stream, enum irt_copy_mode mode);
+cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind, cudaStream_t stream,
+                         enum irt_copy_mode mode);
 
 // Fills a box of bytes likewise (fill->element_size 1).
 cudaError_t irt_fill_run(const struct irtb_fill *fill, cudaStream_t stream,

@@ -20,7 +20,7 @@ struct irt_device {
     struct irt_mutex lock;        // guards what follows
     struct irtb_device_info info; // constant
     enum cudaFuncCache cache_config;
-    unsigned long long peers;     // bit per ordinal: peer access enabled from this device
+    unsigned long long peers; // bit per ordinal: peer access enabled from this device
 };
 
 // Asks the backend for its devices and applies CUDA_VISIBLE_DEVICES. Called once, by the choice of

@@ -118,8 +118,8 @@ cudaError_t irt_core_cudaHostUnregister(void *ptr)
 // The page-locked allocation that holds `ptr`; false for every other address.
 static bool find_host(const void *ptr, struct irt_memory *ret_memory)
 {
-    return irt_memory_find(ptr, ret_memory) && (ret_memory->type == IRT_MEMORY_HOST ||
-                                                ret_memory->type == IRT_MEMORY_REGISTERED);
+    return irt_memory_find(ptr, ret_memory) &&
+           (ret_memory->type == IRT_MEMORY_HOST || ret_memory->type == IRT_MEMORY_REGISTERED);
 }
 
 cudaError_t irt_core_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)

@@ -119,8 +119,7 @@ cudaError_t irt_core_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct c
     }
     void *ptr;
     size_t pitch;
-    cudaError_t error =
-        allocate_pitched(extent.width, extent.height, extent.depth, &ptr, &pitch);
+    cudaError_t error = allocate_pitched(extent.width, extent.height, extent.depth, &ptr, &pitch);
     if (!error) {
         *pitchedDevPtr = (struct cudaPitchedPtr){
             .ptr = ptr, .pitch = pitch, .xsize = extent.width, .ysize = extent.height};
@@ -165,8 +164,8 @@ cudaError_t irt_core_cudaMemGetInfo(size_t *free, size_t *total)
     size_t free_bytes;
     size_t total_bytes;
     irt_pool_trim_device(irt_device_current(), false);
-    cudaError_t error = irt_backend()->device_memory_info(irt_device_current()->id, &free_bytes,
-                                                          &total_bytes);
+    cudaError_t error =
+        irt_backend()->device_memory_info(irt_device_current()->id, &free_bytes, &total_bytes);
     if (error) {
         return error;
     }

@@ -27,13 +27,13 @@ enum irt_memory_type {
 
 // One allocation; copied out of the map, so that it may be used without a lock.
 struct irt_memory {
-    void *start;               // first byte, as the host (or, for device memory, the device) sees it
-    size_t size;               // bytes, > 0
+    void *start; // first byte, as the host (or, for device memory, the device) sees it
+    size_t size; // bytes, > 0
     enum irt_memory_type type;
-    struct irt_device *device; // owner; for host memory the device that was current
-    unsigned flags;            // as given to cudaHostAlloc, cudaHostRegister, cudaMallocManaged
-    void *device_start;        // what kernels use for `start`
-    uint64_t id;               // unique for the life of the process
+    struct irt_device *device;    // owner; for host memory the device that was current
+    unsigned flags;               // as given to cudaHostAlloc, cudaHostRegister, cudaMallocManaged
+    void *device_start;           // what kernels use for `start`
+    uint64_t id;                  // unique for the life of the process
     struct irt_pool_block *block; // of IRT_MEMORY_POOL
 };
 
@@ -54,8 +54,8 @@ bool irt_memory_overlap(const void *start, size_t size, struct irt_memory *ret_m
 // True for types that device code and the "device" side of a copy may use.
 bool irt_memory_on_device(const struct irt_memory *memory);
 
-// Gives the memory itself back to the backend, after irt_memory_remove. Nothing for variables, which
-// are their module's.
+// Gives the memory itself back to the backend, after irt_memory_remove. Nothing for variables,
+// which are their module's.
 cudaError_t irt_memory_release(const struct irt_memory *memory);
 
 // Waits for all work that may use the memory: its device's, or every device's for host and managed

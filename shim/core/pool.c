@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The mechanism of memory pools: bins of free blocks, the order that a free and the next use need,
-// and giving memory back. Blocks are not split or joined: size classes are close enough (an eighth).
+// and giving memory back. Blocks are not split or joined: size classes are close enough (an
+// eighth).
 #include "shim/core/pool.h"
 
 #include <stdlib.h>
@@ -326,8 +327,8 @@ static struct irt_pool_block *new_block_locked(struct irt_pool *pool, size_t siz
     if (!block) {
         return NULL;
     }
-    *ret_error = irt_backend()->memory_alloc(pool->device->id, IRTB_MEMORY_DEVICE, size, 0,
-                                             &block->start);
+    *ret_error =
+        irt_backend()->memory_alloc(pool->device->id, IRTB_MEMORY_DEVICE, size, 0, &block->start);
     if (*ret_error) {
         free(block);
         return NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory pools: memory that is handed out and taken back in stream order. A freed block stays in its
-// pool and serves the next allocation of its size class as soon as the order of streams allows, so
-// that a steady program neither waits nor asks the backend. pool.c is the mechanism, pool_api.c the
-// functions of the API.
+// Memory pools: memory that is handed out and taken back in stream order. A freed block stays in
+// its pool and serves the next allocation of its size class as soon as the order of streams allows,
+// so that a steady program neither waits nor asks the backend. pool.c is the mechanism, pool_api.c
+// the functions of the API.
 //
 // Cached memory above the release threshold goes back when somebody could notice it (memory info,
 // pool attributes, trimming, memory running out), not at every synchronisation.
@@ -23,27 +23,27 @@ struct irt_pool_bin;
 // pool while it is free.
 struct irt_pool_block {
     void *start;
-    size_t size;                   // of its size class
+    size_t size; // of its size class
     struct irt_pool *pool;
-    unsigned long long stream;     // id of the stream that freed it
-    struct irtb_event *event;      // recorded by the free; kept for the next one
+    unsigned long long stream; // id of the stream that freed it
+    struct irtb_event *event;  // recorded by the free; kept for the next one
     int event_device;
-    bool pending;                  // the free may not have been reached yet
+    bool pending; // the free may not have been reached yet
     struct irt_pool_block *previous, *next;
 };
 
 struct irt_pool {
-    void *handle;                  // in the table of pools
+    void *handle; // in the table of pools
     struct irt_device *device;
     bool is_default;
-    struct irt_mutex lock;         // rank EVENT: below the order of streams; guards what follows
-    bool closed;                   // cudaMemPoolDestroy was called
-    struct irt_pool_bin *bins;     // hash table by size
-    struct irt_pool *next_orphan;  // of pools without users that still have pending blocks
-    size_t max_size;               // 0: no limit of its own
+    struct irt_mutex lock;        // rank EVENT: below the order of streams; guards what follows
+    bool closed;                  // cudaMemPoolDestroy was called
+    struct irt_pool_bin *bins;    // hash table by size
+    struct irt_pool *next_orphan; // of pools without users that still have pending blocks
+    size_t max_size;              // 0: no limit of its own
     int follow_events, opportunistic, internal_dependencies;
     uint64_t threshold, reserved, reserved_high, used, used_high;
-    unsigned char access[64];      // enum cudaMemAccessFlags by ordinal of the accessing device
+    unsigned char access[64]; // enum cudaMemAccessFlags by ordinal of the accessing device
 };
 
 // A pool of device memory behind a new handle (in pool->handle, one reference). NULL: no memory.

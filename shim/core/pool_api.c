@@ -76,8 +76,7 @@ static cudaError_t free_plain(const struct irt_memory *memory, struct irt_stream
         return cudaErrorMemoryAllocation;
     }
     *copy = *memory;
-    cudaError_t error =
-        irt_backend()->host_func(stream->backend, release_in_stream, copy, true);
+    cudaError_t error = irt_backend()->host_func(stream->backend, release_in_stream, copy, true);
     if (error) {
         free(copy);
     }
@@ -226,9 +225,8 @@ cudaError_t irt_core_cudaMemPoolCreate(cudaMemPool_t *memPool,
         memcmp(poolProps->reserved, zeros, sizeof zeros) != 0) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t error =
-        location_device(&poolProps->location, poolProps->allocType,
-                        "cudaMemPoolCreate for other than device memory", &device);
+    cudaError_t error = location_device(&poolProps->location, poolProps->allocType,
+                                        "cudaMemPoolCreate for other than device memory", &device);
     if (error) {
         return error;
     }
@@ -249,8 +247,8 @@ cudaError_t irt_core_cudaMemPoolDestroy(cudaMemPool_t memPool)
     if (!pool) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t error = pool->is_default || !irt_pool_close(memPool) ? cudaErrorInvalidValue
-                                                                     : cudaSuccess;
+    cudaError_t error =
+        pool->is_default || !irt_pool_close(memPool) ? cudaErrorInvalidValue : cudaSuccess;
     irt_pool_put(pool);
     return error;
 }
@@ -421,12 +419,10 @@ static cudaError_t check_access(const struct irt_pool *pool, const struct cudaMe
         return cudaErrorInvalidValue;
     }
     if (device == pool->device) {
-        return desc->flags == cudaMemAccessFlagsProtReadWrite ? cudaSuccess
-                                                              : cudaErrorInvalidValue;
+        return desc->flags == cudaMemAccessFlagsProtReadWrite ? cudaSuccess : cudaErrorInvalidValue;
     }
     int can = 0;
-    cudaError_t error =
-        irt_backend()->device_can_access_peer(device->id, pool->device->id, &can);
+    cudaError_t error = irt_backend()->device_can_access_peer(device->id, pool->device->id, &can);
     return error || can ? error : cudaErrorInvalidDevice;
 }
 

@@ -16,9 +16,9 @@
 // Where an attribute's value is: a member of irtb_device_info, or a constant.
 struct attribute {
     int number;
-    int constant;         // when size is 0
+    int constant; // when size is 0
     unsigned short offset;
-    unsigned short size;  // of the member, 4 or 8 bytes
+    unsigned short size; // of the member, 4 or 8 bytes
 };
 
 #define MEMBER(number_, member_)                                                                   \
@@ -26,12 +26,13 @@ struct attribute {
         .number = (number_), .offset = (unsigned short)offsetof(struct irtb_device_info, member_), \
         .size = (unsigned short)sizeof(((struct irtb_device_info *)0)->member_)                    \
     }
-#define CONSTANT(number_, value_)                                                                  \
-    {                                                                                              \
-        .number = (number_), .constant = (value_)                                                  \
+#define CONSTANT(number_, value_)                 \
+    {                                             \
+        .number = (number_), .constant = (value_) \
     }
 
-// Ordered by number.
+// Ordered by number; one row a line.
+// clang-format off
 static const struct attribute attributes[] = {
     MEMBER(cudaDevAttrMaxThreadsPerBlock, prop.maxThreadsPerBlock),
     MEMBER(cudaDevAttrMaxBlockDimX, prop.maxThreadsDim[0]),
@@ -180,6 +181,7 @@ static const struct attribute attributes[] = {
     MEMBER(157, prop.multiProcessorCount),    // multiprocessors of a locality domain
     CONSTANT(160, INT_MAX),                   // no distinction of large tensor maps
 };
+// clang-format on
 
 cudaError_t irt_core_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
@@ -240,8 +242,8 @@ cudaError_t irt_core_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr
 static int count_matches(const struct cudaDeviceProp *wanted, const struct cudaDeviceProp *has)
 {
     int matches = 0;
-    bool newer = has->major > wanted->major ||
-                 (has->major == wanted->major && has->minor >= wanted->minor);
+    bool newer =
+        has->major > wanted->major || (has->major == wanted->major && has->minor >= wanted->minor);
     matches += wanted->major > 0 && newer ? 8 : 0;
     matches += wanted->name[0] != '\0' && strncmp(wanted->name, has->name, sizeof has->name) == 0;
 #define AT_LEAST(member) matches += wanted->member > 0 && has->member >= wanted->member

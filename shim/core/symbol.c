@@ -64,8 +64,7 @@ static cudaError_t copy(void *dst, const void *src, size_t count, enum cudaMemcp
 }
 
 static cudaError_t to_symbol(const void *symbol, const void *src, size_t count, size_t offset,
-                             enum cudaMemcpyKind kind, cudaStream_t stream,
-                             enum irt_copy_mode mode)
+                             enum cudaMemcpyKind kind, cudaStream_t stream, enum irt_copy_mode mode)
 {
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
         kind != cudaMemcpyDefault) {

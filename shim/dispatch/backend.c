@@ -267,10 +267,16 @@ cudaError_t irt_backend_require(void)
 // not start one.
 static bool starts_nothing(const char *name)
 {
-    static const char *const prefixes[] = {
-        "__cudaRegister", "__cudaUnregister",    "__cudaInitModule",      "__cudaPush",
-        "__cudaPop",      "cudaGetErrorName",    "cudaGetErrorString",    "cudaCreateChannelDesc",
-        "cudaDriverGetVersion", "cudaRuntimeGetVersion"};
+    static const char *const prefixes[] = {"__cudaRegister",
+                                           "__cudaUnregister",
+                                           "__cudaInitModule",
+                                           "__cudaPush",
+                                           "__cudaPop",
+                                           "cudaGetErrorName",
+                                           "cudaGetErrorString",
+                                           "cudaCreateChannelDesc",
+                                           "cudaDriverGetVersion",
+                                           "cudaRuntimeGetVersion"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
             return true;

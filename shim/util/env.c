@@ -12,7 +12,8 @@
 #include "shim/util/log.h"
 
 static const struct irt_env_variable variables[] = {
-#define IRT_ENV(name_, standard_, help_) {.name = (name_), .standard = (standard_), .help = (help_)},
+#define IRT_ENV(name_, standard_, help_) \
+    {.name = (name_), .standard = (standard_), .help = (help_)},
 #include "shim/api/env.def"
 #undef IRT_ENV
 };

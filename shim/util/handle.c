@@ -36,8 +36,8 @@ static struct irt_handle_slot *slot_at(struct irt_handle_table *table, uint64_t 
     if (number / IRT_HANDLE_CHUNK >= IRT_HANDLE_CHUNKS) {
         return NULL;
     }
-    struct irt_handle_slot *chunk = atomic_load_explicit(&table->chunks[number / IRT_HANDLE_CHUNK],
-                                                         memory_order_acquire);
+    struct irt_handle_slot *chunk =
+        atomic_load_explicit(&table->chunks[number / IRT_HANDLE_CHUNK], memory_order_acquire);
     return chunk ? &chunk[number % IRT_HANDLE_CHUNK] : NULL;
 }
 

@@ -31,13 +31,13 @@ struct irt_handle_table {
     void (*destroy)(void *object); // called by the put or close that drops the last reference
     struct irt_mutex lock;         // guards growth and the free list
     struct irt_handle_slot *_Atomic chunks[IRT_HANDLE_CHUNKS];
-    uint32_t count;                // slots ever used
-    uint32_t free_head;            // slot number + 1; 0: none
+    uint32_t count;     // slots ever used
+    uint32_t free_head; // slot number + 1; 0: none
 };
 
-#define IRT_HANDLE_TABLE(type_, destroy_)                                                          \
-    {                                                                                              \
-        .type = (type_), .destroy = (destroy_), .lock = IRT_MUTEX_INIT(IRT_RANK_HANDLE)            \
+#define IRT_HANDLE_TABLE(type_, destroy_)                                               \
+    {                                                                                   \
+        .type = (type_), .destroy = (destroy_), .lock = IRT_MUTEX_INIT(IRT_RANK_HANDLE) \
     }
 
 // A new handle for `object`, which the handle owns from now on (one reference). NULL when memory or

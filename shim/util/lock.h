@@ -15,8 +15,8 @@ enum irt_rank {
     IRT_RANK_MODULE,   // one module
     IRT_RANK_STREAM,   // order of work: held around enqueueing operations of the backend
     IRT_RANK_EVENT,
-    IRT_RANK_MEMORY,   // map of allocations
-    IRT_RANK_HANDLE,   // slots of handle tables
+    IRT_RANK_MEMORY, // map of allocations
+    IRT_RANK_HANDLE, // slots of handle tables
     IRT_RANK_LOG,
 };
 
@@ -25,9 +25,9 @@ struct irt_mutex {
     enum irt_rank rank;
 };
 
-#define IRT_MUTEX_INIT(rank_)                                                                      \
-    {                                                                                              \
-        .mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (rank_)                                        \
+#define IRT_MUTEX_INIT(rank_)                               \
+    {                                                       \
+        .mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (rank_) \
     }
 
 void irt_mutex_init(struct irt_mutex *mutex, enum irt_rank rank);

@@ -38,10 +38,10 @@ void irt_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void irt_log_configure(const char *value);
 
 // The form to use in code: one relaxed load when the message is not wanted.
-#define IRT_LOG(subsystem, level, ...)                                                             \
-    do {                                                                                           \
-        int irt_log_ceiling_ = atomic_load_explicit(&irt_log_ceiling, memory_order_relaxed);       \
-        if (irt_log_ceiling_ < 0 || (level) <= irt_log_ceiling_) {                                 \
-            irt_log((subsystem), (level), __VA_ARGS__);                                            \
-        }                                                                                          \
+#define IRT_LOG(subsystem, level, ...)                                                       \
+    do {                                                                                     \
+        int irt_log_ceiling_ = atomic_load_explicit(&irt_log_ceiling, memory_order_relaxed); \
+        if (irt_log_ceiling_ < 0 || (level) <= irt_log_ceiling_) {                           \
+            irt_log((subsystem), (level), __VA_ARGS__);                                      \
+        }                                                                                    \
     } while (0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened to the process: whether exit has begun and whether this is a fork child of a process
-// that had already chosen its backend. Set by handlers that are registered with the first API call,
-// never by a constructor. Read by irt_api_enter and by whoever must not touch locks or threads that
-// no longer exist.
+// What happened to the process: whether exit has begun and whether this is a fork child of a
+// process that had already chosen its backend. Set by handlers that are registered with the first
+// API call, never by a constructor. Read by irt_api_enter and by whoever must not touch locks or
+// threads that no longer exist.
 #pragma once
 
 enum irt_process_state {

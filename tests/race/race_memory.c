@@ -14,13 +14,13 @@ enum { THREADS = 6, ROUNDS = 150, SIZE = 10000 };
 static cudaStream_t shared_stream;
 static pthread_barrier_t start;
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t error_ = (call);                                                               \
-        if (error_) {                                                                              \
-            fprintf(stderr, "%s answered %d\n", #call, (int)error_);                               \
-            return (void *)1;                                                                      \
-        }                                                                                          \
+#define CHECK(call)                                                  \
+    do {                                                             \
+        cudaError_t error_ = (call);                                 \
+        if (error_) {                                                \
+            fprintf(stderr, "%s answered %d\n", #call, (int)error_); \
+            return (void *)1;                                        \
+        }                                                            \
     } while (0)
 
 static int all_are(const unsigned char *bytes, unsigned char value)

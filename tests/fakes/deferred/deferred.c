@@ -173,8 +173,8 @@ static struct allocation *find(const void *ptr)
     return NULL;
 }
 
-static cudaError_t memory_alloc(int device, enum irtb_memory_kind kind, size_t size,
-                                unsigned flags, void **ret_ptr)
+static cudaError_t memory_alloc(int device, enum irtb_memory_kind kind, size_t size, unsigned flags,
+                                void **ret_ptr)
 {
     (void)flags;
     struct allocation *slot = NULL;
@@ -415,8 +415,7 @@ static void event_destroy(struct irtb_event *event)
 static cudaError_t event_record(struct irtb_event *event, struct irtb_stream *stream)
 {
     event->stream = stream;
-    struct work work = {
-        .operation = OPERATION_RECORD, .event = event, .number = ++event->recorded};
+    struct work work = {.operation = OPERATION_RECORD, .event = event, .number = ++event->recorded};
     return enqueue(stream, &work);
 }
 
@@ -450,8 +449,8 @@ static cudaError_t stream_wait_event(struct irtb_stream *stream, struct irtb_eve
 static cudaError_t copy(struct irtb_stream *stream, const struct irtb_copy *what)
 {
     if (what->kind == cudaMemcpyDefault || what->width == 0 || what->height == 0 ||
-        what->depth == 0 || (what->height > 1 && (what->dst_pitch < what->width ||
-                                                  what->src_pitch < what->width))) {
+        what->depth == 0 ||
+        (what->height > 1 && (what->dst_pitch < what->width || what->src_pitch < what->width))) {
         violation("copy is not normalised");
     }
     struct work work = {.operation = OPERATION_COPY, .copy = *what};
@@ -470,10 +469,8 @@ static cudaError_t fill(struct irtb_stream *stream, const struct irtb_fill *what
 static cudaError_t host_func(struct irtb_stream *stream, void (*function)(void *), void *argument,
                              bool always)
 {
-    struct work work = {.operation = OPERATION_HOST,
-                        .function = function,
-                        .argument = argument,
-                        .always = always};
+    struct work work = {
+        .operation = OPERATION_HOST, .function = function, .argument = argument, .always = always};
     return enqueue(stream, &work);
 }
 

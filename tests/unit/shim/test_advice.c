@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 
 #define OK(call) EXPECT(cudaSuccess, call)
-#define EXPECT(code, call)                                                                         \
-    do {                                                                                           \
-        cudaError_t got_ = (call);                                                                 \
-        cr_assert(got_ == (code), "%s answered %d", #call, (int)got_);                             \
+#define EXPECT(code, call)                                             \
+    do {                                                               \
+        cudaError_t got_ = (call);                                     \
+        cr_assert(got_ == (code), "%s answered %d", #call, (int)got_); \
     } while (0)
 
 enum { PAGE = 4096, PAGES = 16, SIZE = PAGE * PAGES };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Choosing a backend and seeing its devices: what each setting of the environment leads to, fork and
-// exit. Each row runs in a child that has made no call yet; the backend is the deferred one.
+// Choosing a backend and seeing its devices: what each setting of the environment leads to, fork
+// and exit. Each row runs in a child that has made no call yet; the backend is the deferred one.
 #include <criterion/criterion.h>
 #include <cuda_runtime_api.h>
 #include <pthread.h>

@@ -17,9 +17,18 @@ Test(env, numbers)
         bool good;
         long long value;
     } rows[] = {
-        {"0", true, 0},        {"17", true, 17},        {"-3", true, -3},     {"0x10", true, 16},
-        {"", false, 0},        {" 1", false, 0},        {"1 ", false, 0},     {"1k", false, 0},
-        {"101", false, 0},     {"-101", false, 0},      {"abc", false, 0},    {"1.5", false, 0},
+        {"0", true, 0},
+        {"17", true, 17},
+        {"-3", true, -3},
+        {"0x10", true, 16},
+        {"", false, 0},
+        {" 1", false, 0},
+        {"1 ", false, 0},
+        {"1k", false, 0},
+        {"101", false, 0},
+        {"-101", false, 0},
+        {"abc", false, 0},
+        {"1.5", false, 0},
         {"99999999999999999999", false, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

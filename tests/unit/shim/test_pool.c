@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define OK(call) EXPECT(cudaSuccess, call)
-#define EXPECT(code, call)                                                                         \
-    do {                                                                                           \
-        cudaError_t got_ = (call);                                                                 \
-        cr_assert(got_ == (code), "%s answered %d", #call, (int)got_);                             \
+#define EXPECT(code, call)                                             \
+    do {                                                               \
+        cudaError_t got_ = (call);                                     \
+        cr_assert(got_ == (code), "%s answered %d", #call, (int)got_); \
     } while (0)
 
 enum { SIZE = 100000, BIG = 40 << 20 };
@@ -162,8 +162,7 @@ Test(pool, accounts)
            cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &zero));
     EXPECT(cudaErrorInvalidValue, cudaMemPoolSetAttribute(pool, 0x40, &zero));
     EXPECT(cudaErrorInvalidValue, cudaMemPoolGetAttribute(pool, 0x40, &zero));
-    EXPECT(cudaErrorInvalidValue,
-           cudaMemPoolGetAttribute(NULL, cudaMemPoolAttrUsedMemHigh, &zero));
+    EXPECT(cudaErrorInvalidValue, cudaMemPoolGetAttribute(NULL, cudaMemPoolAttrUsedMemHigh, &zero));
 }
 
 static cudaMemPool_t create(int device, size_t max_size)

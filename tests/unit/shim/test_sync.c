@@ -12,10 +12,10 @@
 #include <string.h>
 
 #define OK(call) cr_assert((call) == cudaSuccess, "%s", #call)
-#define EXPECT(code, call)                                                                         \
-    do {                                                                                           \
-        cudaError_t got_ = (call);                                                                 \
-        cr_assert(got_ == (code), "%s answered %d", #call, (int)got_);                             \
+#define EXPECT(code, call)                                             \
+    do {                                                               \
+        cudaError_t got_ = (call);                                     \
+        cr_assert(got_ == (code), "%s answered %d", #call, (int)got_); \
     } while (0)
 
 enum { SIZE = 100000 };
