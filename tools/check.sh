@@ -19,8 +19,9 @@ fi
 build=$root/build
 
 setup_packages
-setup_cuda all
-setup_configure "$build" -Dtests=true -Dnvcc12="$nvcc12" -Dnvcc11="$nvcc11" -Druntimes="$cuda_runtimes"
+setup_cuda
+setup_older_majors
+setup_configure "$build" -Dtests=true -Dnvcc12="$nvcc12" -Dnvcc11="$nvcc11" -Druntimes="$runtimes"
 say "building"
 quietly ninja -C "$build" -j "$(setup_jobs)"
 quietly meson install -C "$build" --no-rebuild --quiet

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154,SC2034
 # Sourced by demo.sh and check.sh: installs what the build needs, finds or fetches CUDA 13, and
 # configures the build folder. Not for running by itself. Quick and quiet when all is there.
 #
 #   setup_packages           Debian packages that are missing, with apt-get
-#   setup_cuda               sets cuda_include, nvcc; nvcc12, nvcc11 may stay empty
+#   setup_cuda               sets cuda_include, nvcc
+#   setup_older_majors       sets nvcc12, nvcc11, runtimes; each may stay empty
 #   setup_configure DIR      meson setup or reconfigure of DIR, prefix dist/
 # Both scripts set `root`, the top of the project, before they source this file.
 
@@ -69,36 +70,46 @@ setup_installed_toolkit() {
     for top in "${CUDA_HOME:-}" "${CUDA_PATH:-}" \
         "$(dirname "$(dirname "$(readlink -f "$(command -v nvcc || echo /)")")")" \
         /usr/local/cuda; do
-        [ -n "$top" ] && [ -x "$top/bin/nvcc" ] && [ -f "$top/include/cuda_runtime.h" ] || continue
-        "$top/bin/nvcc" --version 2>/dev/null | grep -q 'release 13\.' || continue
-        printf '%s\n' "$top"
-        return 0
+        if [ -n "$top" ] && [ -f "$top/include/cuda_runtime.h" ] &&
+            "$top/bin/nvcc" --version 2>/dev/null | grep -q 'release 13\.'; then
+            printf '%s\n' "$top"
+            return 0
+        fi
     done
     return 1
 }
 
+setup_fetch() {
+    python3 "$root/tools/fetch-cuda.py" --dest "$root/.deps" "$@"
+}
+
 setup_cuda() {
-    local fetch="python3 $root/tools/fetch-cuda.py --dest $root/.deps" top
+    local top
     if ! top=$(setup_installed_toolkit); then
         top=$root/.deps/cuda-13
-        # shellcheck disable=SC2086
-        quietly $fetch cuda-13
+        quietly setup_fetch cuda-13
     fi
     cuda_include=$top/include
     nvcc=$top/bin/nvcc
-    # The other majors are for tests only: without them those tests are not built.
-    nvcc12='' nvcc11='' cuda_runtimes=''
-    if [ "${1:-}" = all ]; then
-        # shellcheck disable=SC2086
-        $fetch runtime >>"$setup_log" 2>&1 && cuda_runtimes=$root/.deps/runtime ||
-            say "note: the real CUDA runtimes cannot be fetched; tests against them are left out"
-        # shellcheck disable=SC2086
-        $fetch cuda-12 >>"$setup_log" 2>&1 && nvcc12=$root/.deps/cuda-12/bin/nvcc ||
-            say "note: no nvcc 12 to be had; its test programs are left out"
-        # shellcheck disable=SC2086
-        $fetch cuda-11 >>"$setup_log" 2>&1 && nvcc11=$root/.deps/cuda-11/bin/nvcc ||
-            say "note: no nvcc 11 to be had; its test programs are left out"
+}
+
+# For the tests only: without these, the tests that want them are not built.
+setup_older_majors() {
+    local major compiler
+    nvcc12='' nvcc11='' runtimes=''
+    if setup_fetch runtime >>"$setup_log" 2>&1; then
+        runtimes=$root/.deps/runtime
+    else
+        say "note: the real CUDA runtimes cannot be fetched; tests against them are left out"
     fi
+    for major in 12 11; do
+        compiler=$root/.deps/cuda-$major/bin/nvcc
+        if setup_fetch "cuda-$major" >>"$setup_log" 2>&1; then
+            printf -v "nvcc$major" %s "$compiler"
+        else
+            say "note: no nvcc $major to be had; its test programs are left out"
+        fi
+    done
 }
 
 # Two build folders would build everything twice; demo.sh and check.sh share one and each sets

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,7 +217,7 @@ void binary_device_kernels(const void *image, size_t size,
     static const char prefix[] = ".nv.constant0."; // parameters: only kernels have them
     elf_version(EV_CURRENT);
     // libelf wants a writable buffer type but does not write for ELF_C_READ.
-    Elf *elf = elf_memory((char *)(uintptr_t)image, size);
+    Elf *elf = elf_memory((char *)image, size);
     size_t names;
     if (elf && elf_kind(elf) == ELF_K_ELF && elf_getshdrstrndx(elf, &names) == 0) {
         for (Elf_Scn *s = elf_nextscn(elf, NULL); s; s = elf_nextscn(elf, s)) {
@@ -289,7 +288,7 @@ bool binary_loaded(const char *path, const char *interpreter,
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    char *arguments[] = {(char *)(uintptr_t)interpreter, absolute, NULL};
+    char *arguments[] = {(char *)interpreter, absolute, NULL};
     pid_t child;
     int error = posix_spawn(&child, interpreter, &actions, NULL, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);

@@ -46,14 +46,14 @@ void device_code_destroy(struct device_code *code)
     if (!code) {
         return;
     }
-    struct entry *entry;
-    struct entry *next;
-    HASH_ITER(hh, code->kernels, entry, next)
-    {
-        HASH_DEL(code->kernels, entry);
+    struct entry *entry = code->kernels;
+    HASH_CLEAR(hh, code->kernels);
+    while (entry) {
+        struct entry *next = entry->hh.next;
         free(entry->kernel.name);
         free(entry->kernel.error);
         free(entry);
+        entry = next;
     }
     free(code);
 }
