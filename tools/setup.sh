@@ -10,6 +10,8 @@
 # Both scripts set `root`, the top of the project, before they source this file.
 
 setup_log=$root/.deps/setup.log
+mkdir -p "$root/.deps"
+: >"$setup_log"
 
 say() {
     printf '%s\n' "$*" >&2
@@ -22,7 +24,6 @@ die() {
 
 # Output of a command goes to the log; it is shown only when the command fails.
 quietly() {
-    mkdir -p "$root/.deps"
     if ! "$@" >>"$setup_log" 2>&1 </dev/null; then
         tail -n 40 "$setup_log" >&2
         die "failed: $* (whole output: $setup_log)"
