@@ -137,6 +137,18 @@ def case_machine_code_only(f):
     assert "code=compute_80" in report["problems"][0]["advice"], report
 
 
+def case_kernel_that_does_not_compile(f):
+    program = f.program("uncompiled-13")
+    expect(f.call("run", program), 0, "PASS", "uncompiled", "mma.sync.aligned")
+    done = f.call("doctor", "--json", program)
+    expect(done, 1)
+    report = json.loads(done.stdout)
+    errors = {k["name"]: k["error"] for k in report["kernels"]}
+    assert errors["_Z4goodPi"] is None and "mma" in errors["_Z10uncompiledPi"], errors
+    done = f.call("doctor", "--no-compile", program)
+    expect(done, 0, "2 with PTX")
+
+
 def case_info(f):
     done = f.call("info", "--json", "--devices", "3", "--memory", "1G", "--arch", "8.6")
     expect(done, 0)
