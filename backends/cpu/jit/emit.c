@@ -1,18 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Unit -> LLVM module: functions, control flow, phis, and the two entry points. The entry becomes
-// an always-inlined body(ctx, thread, linear, tid.x, tid.y, tid.z) that "thread" calls once and
-// "block" (when nothing suspends) calls for every thread of the block. One lane per thread.
+// an always-inlined body(ctx, thread, linear, tid.x, tid.y, tid.z, fields of ctx…) that "thread"
+// calls once and "block" (when nothing suspends) calls for every thread of the block. One lane per
+// thread.
 #include "emit.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <llvm-c/DebugInfo.h>
+
 static bool (*const families[])(struct emit *, const struct ir_inst *) = {
     emit_memory, emit_integer, emit_bits,   emit_float, emit_approx,
     emit_compare, emit_convert, emit_atomic, emit_sreg,  emit_call,
 };
+
+// Fields of exec_ctx that a body gets as arguments, so that "block" reads them (and what they point
+// to) before its loops.
+static const struct {
+    size_t offset;
+    bool pointer;
+} body_fields[EMIT_BODY_FIELDS] = {
+    {offsetof(struct exec_ctx, params), true},      {offsetof(struct exec_ctx, shared), true},
+    {offsetof(struct exec_ctx, symbols), true},     {offsetof(struct exec_ctx, rt), true},
+    {offsetof(struct exec_ctx, ctaid), false},      {offsetof(struct exec_ctx, ctaid) + 4, false},
+    {offsetof(struct exec_ctx, ctaid) + 8, false},  {offsetof(struct exec_ctx, nctaid), false},
+    {offsetof(struct exec_ctx, nctaid) + 4, false}, {offsetof(struct exec_ctx, nctaid) + 8, false},
+    {offsetof(struct exec_ctx, ntid), false},       {offsetof(struct exec_ctx, ntid) + 4, false},
+    {offsetof(struct exec_ctx, ntid) + 8, false},
+};
+
+static LLVMTypeRef field_type(const struct emit *e, unsigned i)
+{
+    return body_fields[i].pointer ? e->ptr : e->i32;
+}
 
 // ---------------------------------------------------------------- floating-point phis
 
@@ -273,6 +296,11 @@ static void read_parameters(struct emit *e)
     }
     e->frame = e->local = e->args = e->rets = NULL;
     if (e->fn->is_entry) {
+        for (unsigned i = 0; i < EMIT_BODY_FIELDS; i++) {
+            e->fields[i] = LLVMGetParam(f, EMIT_THREAD_PARAMS + i);
+            e->field_offsets[i] = (uint32_t)body_fields[i].offset;
+        }
+        e->field_count = EMIT_BODY_FIELDS;
         unsigned id = LLVMLookupIntrinsicID("llvm.frameaddress", 17);
         LLVMValueRef address = LLVMGetIntrinsicDeclaration(e->module, id, &e->ptr, 1);
         LLVMTypeRef type = LLVMIntrinsicGetType(e->cx, id, &e->ptr, 1);
@@ -346,6 +374,7 @@ static void set_common_attributes(struct emit *e, LLVMValueRef fn)
     emit_set_attribute(e, fn, LLVMAttributeFunctionIndex, "nounwind", 0);
     emit_set_attribute(e, fn, 1, "nonnull", 0);
     emit_set_attribute(e, fn, 1, "noundef", 0);
+    emit_set_attribute(e, fn, 1, "align", _Alignof(struct exec_ctx));
     emit_set_attribute(e, fn, 1, "dereferenceable", sizeof(struct exec_ctx));
 }
 
@@ -355,37 +384,64 @@ static void store_current(struct emit *e, LLVMValueRef ctx, LLVMValueRef linear)
     LLVMSetVolatile(emit_store(e, linear, ctx, offsetof(struct exec_ctx, current), 4), true);
 }
 
+// Starts a function with external linkage: prologue (e->pb) and builder at its end.
+static LLVMValueRef begin_entry_point(struct emit *e, const char *name, LLVMTypeRef type)
+{
+    LLVMValueRef fn = LLVMAddFunction(e->module, name, type);
+    set_common_attributes(e, fn);
+    e->llvm_fn = fn;
+    e->field_count = 0;
+    e->ctx = LLVMGetParam(fn, 0);
+    LLVMPositionBuilderAtEnd(e->pb, emit_block(e, ""));
+    return fn;
+}
+
+static LLVMValueRef call_body(struct emit *e, LLVMValueRef thread, LLVMValueRef linear,
+                              const LLVMValueRef *id)
+{
+    LLVMValueRef args[EMIT_BODY_PARAMS] = {e->ctx, thread, linear, id[0], id[1], id[2]};
+    for (unsigned i = 0; i < EMIT_BODY_FIELDS; i++) {
+        args[EMIT_THREAD_PARAMS + i] = emit_ctx(e, body_fields[i].offset, field_type(e, i));
+    }
+    return LLVMBuildCall2(e->b, e->body_type, e->functions[0], args, EMIT_BODY_PARAMS, "");
+}
+
 static void make_thread_function(struct emit *e)
 {
     LLVMTypeRef params[2] = {e->ptr, e->ptr};
     LLVMTypeRef type = LLVMFunctionType(e->i32, params, 2, false);
-    LLVMValueRef fn = LLVMAddFunction(e->module, "thread", type);
-    set_common_attributes(e, fn);
-    e->llvm_fn = fn;
-    LLVMPositionBuilderAtEnd(e->b, emit_block(e, ""));
-    LLVMValueRef ctx = LLVMGetParam(fn, 0), thread = LLVMGetParam(fn, 1);
-    LLVMValueRef args[EMIT_BODY_PARAMS] = {ctx, thread};
-    args[2] = emit_load(e, e->i32, thread, offsetof(struct exec_thread, linear), 4);
+    LLVMValueRef thread = LLVMGetParam(begin_entry_point(e, "thread", type), 1);
+    LLVMBasicBlockRef run = emit_block(e, "run");
+    LLVMPositionBuilderAtEnd(e->b, run);
+    LLVMValueRef id[3];
+    LLVMValueRef linear = emit_load(e, e->i32, thread, offsetof(struct exec_thread, linear), 4);
     for (unsigned i = 0; i < 3; i++) {
-        args[3 + i] = emit_load(e, e->i32, thread, offsetof(struct exec_thread, tid) + 4u * i, 4);
+        id[i] = emit_load(e, e->i32, thread, offsetof(struct exec_thread, tid) + 4u * i, 4);
     }
-    store_current(e, ctx, args[2]);
-    LLVMBuildRet(e->b, LLVMBuildCall2(e->b, e->body_type, e->functions[0], args, EMIT_BODY_PARAMS,
-                                      ""));
+    store_current(e, e->ctx, linear);
+    LLVMBuildRet(e->b, call_body(e, thread, linear, id));
+    LLVMBuildBr(e->pb, run);
+}
+
+// Unrolling threads only makes the code larger.
+static void keep_rolled(struct emit *e, LLVMValueRef branch)
+{
+    static const char text[] = "llvm.loop.unroll.disable";
+    LLVMMetadataRef word = LLVMMDStringInContext2(e->cx, text, sizeof(text) - 1);
+    LLVMMetadataRef parts[2] = {LLVMTemporaryMDNode(e->cx, NULL, 0),
+                                LLVMMDNodeInContext2(e->cx, &word, 1)};
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(e->cx, parts, 2);
+    LLVMMetadataReplaceAllUsesWith(parts[0], loop);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "llvm.loop", 9),
+                    LLVMMetadataAsValue(e->cx, loop));
 }
 
 // for z, y, x: body. Each level is a rotated loop, since a block has at least one thread.
 static void make_block_function(struct emit *e)
 {
     LLVMTypeRef type = LLVMFunctionType(e->void_type, &e->ptr, 1, false);
-    LLVMValueRef fn = LLVMAddFunction(e->module, "block", type);
-    set_common_attributes(e, fn);
-    e->llvm_fn = fn;
-    e->field_count = 0;
-    e->ctx = LLVMGetParam(fn, 0);
-    LLVMBasicBlockRef entry = emit_block(e, "");
-    LLVMPositionBuilderAtEnd(e->pb, entry);
-    LLVMBasicBlockRef head[3], from = entry;
+    begin_entry_point(e, "block", type);
+    LLVMBasicBlockRef head[3], from = LLVMGetInsertBlock(e->pb);
     LLVMValueRef id[3], linear[3], ntid[3], zero = emit_int(e, 32, 0), one = emit_int(e, 32, 1);
     for (unsigned i = 0; i < 3; i++) {
         ntid[i] = emit_ctx(e, offsetof(struct exec_ctx, ntid) + 4u * i, e->i32);
@@ -403,30 +459,32 @@ static void make_block_function(struct emit *e)
         from = head[k];
     }
     store_current(e, e->ctx, linear[0]);
-    LLVMValueRef args[EMIT_BODY_PARAMS] = {e->ctx, LLVMConstNull(e->ptr), linear[0],
-                                           id[0],  id[1],                 id[2]};
-    LLVMBuildCall2(e->b, e->body_type, e->functions[0], args, EMIT_BODY_PARAMS, "");
+    call_body(e, LLVMConstNull(e->ptr), linear[0], id);
     LLVMValueRef next = LLVMBuildNUWAdd(e->b, linear[0], one, "");
     for (unsigned k = 0; k < 3; k++) {
         LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
         LLVMBasicBlockRef done = emit_block(e, "");
         LLVMValueRef after = LLVMBuildNUWAdd(e->b, id[k], one, "");
-        LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, after, ntid[k], ""), head[k], done);
+        LLVMValueRef more = LLVMBuildICmp(e->b, LLVMIntULT, after, ntid[k], "");
+        keep_rolled(e, LLVMBuildCondBr(e->b, more, head[k], done));
         LLVMAddIncoming(id[k], &after, &latch, 1);
         LLVMAddIncoming(linear[k], &next, &latch, 1);
         LLVMPositionBuilderAtEnd(e->b, done);
     }
     LLVMBuildRetVoid(e->b);
-    LLVMPositionBuilderAtEnd(e->b, entry);
-    LLVMBuildBr(e->b, head[2]);
+    LLVMBuildBr(e->pb, head[2]);
 }
 
 static void declare_functions(struct emit *e)
 {
     LLVMTypeRef p[EMIT_FUNC_PARAMS] = {e->ptr, e->ptr, e->i32, e->i32, e->i32, e->i32,
                                        e->ptr, e->ptr, e->ptr, e->ptr, e->i64};
-    e->body_type = LLVMFunctionType(e->i32, p, EMIT_BODY_PARAMS, false);
     e->func_type = LLVMFunctionType(e->i32, p, EMIT_FUNC_PARAMS, false);
+    LLVMTypeRef body[EMIT_BODY_PARAMS] = {e->ptr, e->ptr, e->i32, e->i32, e->i32, e->i32};
+    for (unsigned i = 0; i < EMIT_BODY_FIELDS; i++) {
+        body[EMIT_THREAD_PARAMS + i] = field_type(e, i);
+    }
+    e->body_type = LLVMFunctionType(e->i32, body, EMIT_BODY_PARAMS, false);
     for (uint32_t i = 0; i < e->unit->function_count; i++) {
         e->functions[i] = LLVMAddFunction(e->module, i == 0 ? "body" : "func",
                                           i == 0 ? e->body_type : e->func_type);

@@ -33,7 +33,8 @@ enum { EMIT_RETURNED = 0, EMIT_SUSPENDED = 1, EMIT_EXITED = 2 };
 enum { EMIT_STACK_LIMIT = 256 * 1024 };
 // Bytes of thread->frame and thread->local added when functions that suspend are recursive.
 enum { EMIT_RECURSION = 32 * 1024 };
-enum { EMIT_BODY_PARAMS = 6, EMIT_FUNC_PARAMS = 11 };
+enum { EMIT_THREAD_PARAMS = 6, EMIT_BODY_FIELDS = 13,
+       EMIT_BODY_PARAMS = EMIT_THREAD_PARAMS + EMIT_BODY_FIELDS, EMIT_FUNC_PARAMS = 11 };
 
 struct emit {
     const struct ir_unit *unit;

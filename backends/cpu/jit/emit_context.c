@@ -62,6 +62,34 @@ static void mark_range(struct emit *e, LLVMValueRef load, uint64_t low, uint64_t
     LLVMSetMetadata(load, e->md_range, LLVMMetadataAsValue(e->cx, node));
 }
 
+// Says how many bytes a loaded pointer has behind it, so that loads through it may be hoisted.
+static void mark_dereferenceable(struct emit *e, LLVMValueRef load, uint64_t bytes, uint64_t align)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } facts[] = {{"dereferenceable", bytes}, {"align", align}};
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned kind = LLVMGetMDKindIDInContext(e->cx, facts[i].name,
+                                                 (unsigned)strlen(facts[i].name));
+        LLVMMetadataRef number = LLVMValueAsMetadata(emit_int(e, 64, facts[i].value));
+        LLVMSetMetadata(load, kind,
+                        LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, &number, 1)));
+    }
+}
+
+static void mark_pointer(struct emit *e, LLVMValueRef load, size_t offset)
+{
+    if (offset == offsetof(struct exec_ctx, params) && e->unit->functions[0]->params_size > 0) {
+        mark_dereferenceable(e, load, e->unit->functions[0]->params_size, 1);
+    } else if (offset == offsetof(struct exec_ctx, symbols) &&
+               e->unit->program->variable_count > 0) {
+        mark_dereferenceable(e, load, 8ull * e->unit->program->variable_count, 8);
+    } else if (offset == offsetof(struct exec_ctx, rt)) {
+        mark_dereferenceable(e, load, sizeof(struct exec_runtime), 8);
+    }
+}
+
 LLVMValueRef emit_ctx(struct emit *e, size_t offset, LLVMTypeRef type)
 {
     for (unsigned i = 0; i < e->field_count; i++) {
@@ -73,6 +101,7 @@ LLVMValueRef emit_ctx(struct emit *e, size_t offset, LLVMTypeRef type)
     LLVMValueRef at = LLVMBuildGEP2(e->pb, e->i8, e->ctx, &index, 1, "");
     LLVMValueRef v = LLVMBuildLoad2(e->pb, type, at, "");
     mark_invariant(e, v);
+    mark_pointer(e, v, offset);
     if (offset == offsetof(struct exec_ctx, ntid) ||
         offset == offsetof(struct exec_ctx, ntid) + 4 ||
         offset == offsetof(struct exec_ctx, ntid) + 8) {

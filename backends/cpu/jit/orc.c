@@ -24,6 +24,8 @@
 // is mostly linear, but an -O2 of a kernel with 45,000 instructions takes twice its code generation.
 enum { FULL_EFFORT = 2000, SHORT_EFFORT = 12000 };
 
+// Inlining first: it is one function from the beginning.
+static const char full_pipeline[] = "always-inline,default<O2>";
 static const char short_pipeline[] =
     "always-inline,function(sroa,early-cse,simplifycfg,early-cse<memssa>,"
     "instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,"
@@ -154,7 +156,7 @@ int orc_generate(LLVMModuleRef module, size_t instructions, LLVMMemoryBufferRef 
     LLVMSetModuleDataLayout(module, layout);
     LLVMDisposeTargetData(layout);
     LLVMSetTarget(module, host_triple);
-    const char *pipeline = instructions <= FULL_EFFORT    ? "default<O2>"
+    const char *pipeline = instructions <= FULL_EFFORT    ? full_pipeline
                            : instructions <= SHORT_EFFORT ? short_pipeline
                                                           : light_pipeline;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
