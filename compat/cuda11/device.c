@@ -95,11 +95,13 @@ cudaError_t irt_compat11_cudaPointerGetAttributes(struct irt11_cudaPointerAttrib
 }
 
 // Devices that compute in double precision leave host doubles as they are, and ours all do.
+// NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's
 cudaError_t irt_compat11_cudaSetDoubleForDevice(double *d)
 {
     return d ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's
 cudaError_t irt_compat11_cudaSetDoubleForHost(double *d)
 {
     return d ? cudaSuccess : cudaErrorInvalidValue;

@@ -96,11 +96,13 @@ cudaError_t irt_compat12_cudaPointerGetAttributes(struct irt12_cudaPointerAttrib
 }
 
 // Devices that compute in double precision leave host doubles as they are, and ours all do.
+// NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's
 cudaError_t irt_compat12_cudaSetDoubleForDevice(double *d)
 {
     return d ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's
 cudaError_t irt_compat12_cudaSetDoubleForHost(double *d)
 {
     return d ? cudaSuccess : cudaErrorInvalidValue;

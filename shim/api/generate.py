@@ -293,7 +293,7 @@ def fronts_source(table, _):
 def entries_source(table, args):
     out = [f'// SPDX-License-Identifier: Apache-2.0\n// {BANNER}\n'
            f'// The exported functions of {FRONTS[args.major][1]}: bare jumps through their slots.\n'
-           '#include "entry_asm.h"\n']
+           '#include "entry_asm.inc"\n']
     for i, (name, _, _) in enumerate(table.exports(args.major)):
         out.append(f'ENTRY({args.major}, {name}, {i})')
     return out
@@ -302,7 +302,7 @@ def entries_source(table, args):
 def slots_source(table, _):
     out = [f'// SPDX-License-Identifier: Apache-2.0\n// {BANNER}\n'
            '// The slots of the three front ends and the thunks that they hold at first.\n'
-           '#include "entry_asm.h"\n']
+           '#include "entry_asm.inc"\n']
     for major in FRONTS:
         count = len(table.exports(major))
         out.append(f'FIRST_CALL({major})')

@@ -79,6 +79,7 @@ static void *busy(void *argument)
     e = e ? e : cuda.event(&event);
     e = e ? e : cuda.allocate(&memory, SIZE);
     if (e == 4) {
+        free(host);
         return NULL; // cudaErrorCudartUnloading: main was faster
     }
     if (e || !host) {
