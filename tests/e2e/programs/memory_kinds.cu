@@ -72,6 +72,12 @@ int main()
     void *huge = nullptr;
     EXPECT_ERROR(cudaMalloc(&huge, total * 4), cudaErrorMemoryAllocation);
     EXPECT(huge == nullptr && cudaGetLastError() == cudaErrorMemoryAllocation);
+    // what a program does that did not look at the error
+    EXPECT_ERROR(cudaMemcpy(huge, heap, 64, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaMemcpy((void *)0x1240, heap, 64, cudaMemcpyHostToDevice),
+                 cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaMemset((void *)0x1240, 0, 64), cudaErrorInvalidValue);
+    EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
     EXPECT_ERROR(cudaFree((char *)device + 8), cudaErrorInvalidValue);
     (void)cudaGetLastError();
     CHECK(cudaFree(nullptr));
