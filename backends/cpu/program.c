@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cpu.h"
 
@@ -19,6 +20,56 @@ static struct {
 
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 static const struct jit_engine *engine;
+
+// LLVM's destructors run at exit, before anybody tells this backend; no thread may be inside then.
+static struct {
+    _Atomic bool exiting;
+    _Atomic int inside; // threads that use the engine
+} engine_use;
+static _Thread_local bool this_thread_inside;
+
+enum { EXIT_WAIT_MS = 10000 };
+
+static bool engine_enter(void)
+{
+    atomic_fetch_add(&engine_use.inside, 1);
+    if (atomic_load(&engine_use.exiting)) {
+        atomic_fetch_sub(&engine_use.inside, 1);
+        return false;
+    }
+    this_thread_inside = true;
+    return true;
+}
+
+static void engine_leave(void)
+{
+    this_thread_inside = false;
+    atomic_fetch_sub(&engine_use.inside, 1);
+}
+
+static void engine_at_exit(void)
+{
+    atomic_store(&engine_use.exiting, true);
+    for (int ms = 0; !this_thread_inside && ms < EXIT_WAIT_MS; ms++) {
+        if (!atomic_load(&engine_use.inside)) {
+            break;
+        }
+        struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+// Shared by compilations, exclusive at exit. The compiler's own destructors run at exit: none may
+// be in progress then, and none may begin afterwards.
+static pthread_rwlock_t compile_gate = PTHREAD_RWLOCK_INITIALIZER;
+static bool compile_gate_closed;
+
+static void close_compile_gate(void)
+{
+    pthread_rwlock_wrlock(&compile_gate);
+    compile_gate_closed = true;
+    pthread_rwlock_unlock(&compile_gate);
+}
 
 static const struct jit_engine *open_engine(const char *folder, int length, const char *sub,
                                             char *ret_why, size_t why_size)
@@ -52,13 +103,20 @@ static void engine_init(void)
         if (!engine) {
             engine = open_engine(folder, length, "jit/", second, sizeof second);
         }
+        // Registered after LLVM's own handlers, so it runs before them.
+        if (engine && atexit(engine_at_exit)) {
+            engine = NULL;
+            snprintf(why, sizeof why, "no memory for an exit handler");
+        }
     }
     if (!engine) {
         CPU_LOG("cpu", CPU_ERROR,
                 "kernels cannot run: the compiler module " JIT_ENGINE_MODULE
                 " cannot be opened (built with -Dkernels=disabled?): %s; %s",
                 why, second);
+        return;
     }
+    atexit(close_compile_gate); // after the compiler's destructors, hence called before them
 }
 
 const struct jit_engine *cpu_engine(void)
@@ -96,7 +154,10 @@ static void program_destroy(struct cpu_program *program)
 {
     for (size_t i = 0; program->kernels && i < program->function_count; i++) {
         struct cpu_kernel *kernel = &program->kernels[i];
-        cpu_engine()->kernel_unref(kernel->code);
+        if (kernel->code && engine_enter()) { // at exit the code is left where it is
+            cpu_engine()->kernel_unref(kernel->code);
+            engine_leave();
+        }
         free(kernel->params);
         pthread_mutex_destroy(&kernel->lock);
         pthread_cond_destroy(&kernel->changed);
@@ -164,7 +225,13 @@ static cudaError_t program_create(const struct irtb_code_unit *units, size_t cou
         sources[i] = (struct jit_source){units[i].text, units[i].size, units[i].name};
     }
     char message[MESSAGE_SIZE] = "";
+    if (!engine_enter()) {
+        free(sources);
+        program_destroy(program);
+        return cudaErrorCudartUnloading;
+    }
     int r = e->program_create(sources, count, &program->program, message, sizeof message);
+    engine_leave();
     free(sources);
     if (r) {
         CPU_LOG("cpu", CPU_ERROR, "PTX cannot be loaded: %s", message);
@@ -229,13 +296,18 @@ void cpu_program_put(struct cpu_program *program)
     }
 }
 
-static cudaError_t compile(struct cpu_program *program, struct cpu_kernel *kernel)
+static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *kernel)
 {
     const struct jit_options options = {.lanes = 1};
     char message[MESSAGE_SIZE] = "";
     struct jit_kernel *code;
-    if (cpu_engine()->compile(program->program, kernel->index, &options, &code, message,
-                              sizeof message)) {
+    if (!engine_enter()) {
+        return cudaErrorCudartUnloading;
+    }
+    int r = cpu_engine()->compile(program->program, kernel->index, &options, &code, message,
+                                  sizeof message);
+    engine_leave();
+    if (r) {
         CPU_LOG("cpu", CPU_ERROR, "kernel %s cannot be compiled: %s", kernel->function->name,
                 message);
         return cudaErrorNotSupported;
@@ -253,6 +325,15 @@ static cudaError_t compile(struct cpu_program *program, struct cpu_kernel *kerne
         .helpers = cpu_engine()->helpers(),
     };
     return cudaSuccess;
+}
+
+static cudaError_t compile(struct cpu_program *program, struct cpu_kernel *kernel)
+{
+    pthread_rwlock_rdlock(&compile_gate);
+    cudaError_t error =
+        compile_gate_closed ? cudaErrorCudartUnloading : compile_open(program, kernel);
+    pthread_rwlock_unlock(&compile_gate);
+    return error;
 }
 
 cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *kernel)
