@@ -5,6 +5,7 @@
 // need is exact, so that nothing is rounded twice.
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -89,13 +90,16 @@ static inline uint64_t format_encode(struct format f, exact value, enum directio
     exact magnitude = negative ? -value : value;
     uint64_t largest = format_largest(f);
     uint64_t infinity = f.infinities ? largest + 1 : format_nan(f);
-    if (magnitude > (exact)3e38 * (exact)3e38) { // infinity
+    if (magnitude > exact_power(2000)) { // infinity: no finite value of a double is as large
         return sign | (finite ? largest : infinity);
     }
     // Find the spacing at this magnitude, scale to an integer, round.
-    int exponent = 1 - format_bias(f);
-    while (exponent < 1 << f.exponent_bits && magnitude >= exact_power(exponent + 1)) {
-        exponent++;
+    int smallest = 1 - format_bias(f), exponent = smallest;
+    if (magnitude >= exact_power(smallest)) {
+        exponent = ilogb((double)magnitude);
+        if (magnitude < exact_power(exponent)) { // the cast rounded up to a power of two
+            exponent--;
+        }
     }
     exact scaled = magnitude * exact_power(f.mantissa_bits - exponent);
     uint64_t below = scaled >= (exact)0x1p62 ? UINT64_MAX >> 1 : (uint64_t)scaled;
@@ -120,7 +124,7 @@ static inline uint64_t format_encode(struct format f, exact value, enum directio
     }
     // The integer's leading bit carries into the exponent by itself.
     uint64_t bits = ((uint64_t)(exponent + format_bias(f) - 1) << f.mantissa_bits) + below + up;
-    if (bits > largest) {
+    if (bits > largest || exponent > format_bias(f) + 1) {
         bool toward = direction == TOWARD_ZERO || (direction == DOWNWARD && !negative) ||
                       (direction == UPWARD && negative);
         bits = finite || toward ? largest : infinity;
