@@ -7,9 +7,9 @@
 
 #include "irt_core.h"
 #include "shim/core/error.h"
-#include "shim/core/perthread.h"
 #include "shim/core/stream.h"
 #include "shim/dispatch/backend.h"
+#include "shim/util/tls.h"
 
 // One queued call; freed when it has run.
 struct host_call {
@@ -20,20 +20,27 @@ struct host_call {
     void *user_data;
 };
 
+// How many host functions the thread is in; asked by every API call.
+static IRT_TLS_HOT unsigned depth;
+
+bool irt_stream_in_host_function(void)
+{
+    return depth > 0;
+}
+
 static void run(void *argument)
 {
     struct host_call call = *(struct host_call *)argument;
     free(argument);
-    struct irt_thread *thread = irt_thread();
     cudaError_t last = irt_error_peek();
-    thread->host_function_depth++;
+    depth++;
     cudaError_t status = irt_device_error(call.device);
     if (call.callback) {
         call.callback(call.stream, status, call.user_data);
     } else if (!status) { // after a fault only callbacks are called
         call.function(call.user_data);
     }
-    thread->host_function_depth--;
+    depth--;
     irt_error_set_last(last);
 }
 

@@ -31,7 +31,6 @@ struct irt_thread {
     void **streams;                // handle of the per-thread stream by device ordinal, or NULL
     struct irt_call_configuration *calls;
     size_t call_count, call_capacity;
-    unsigned host_function_depth;  // > 0: the thread runs a host function of a stream
     uint64_t cache_version;
     struct irt_kernel_cache_line cache[IRT_KERNEL_CACHE_LINES];
     bool watched;                  // the destructor is armed

@@ -205,11 +205,6 @@ cudaError_t irt_stream_poll(struct irt_stream *stream)
     return e ? e : irt_device_error(stream->device);
 }
 
-bool irt_stream_in_host_function(void)
-{
-    return irt_thread()->host_function_depth > 0;
-}
-
 static void close_on_device(void *handle, void *object, void *context)
 {
     struct irt_stream *stream = object;
