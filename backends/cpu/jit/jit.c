@@ -5,7 +5,6 @@
 #include "jit.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +146,101 @@ static int compile(void *data)
     return r;
 }
 
+// ---------------------------------------------------------------- process exit
+
+// LLVM's exit handlers destroy what a compilation uses, also things that it makes when it first
+// generates code. So code is generated once (warm_up), then our handler is registered: it runs
+// before LLVM's, waits for other threads' use of LLVM and refuses more.
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t idle;
+    unsigned running, finished;
+    bool exiting;
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
+static pthread_once_t warm = PTHREAD_ONCE_INIT;
+static _Thread_local bool inside;
+
+static void on_exit_wait(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.exiting = true;
+    while (gate.running > (inside ? 1u : 0u)) {
+        pthread_cond_wait(&gate.idle, &gate.lock);
+    }
+    pthread_mutex_unlock(&gate.lock);
+}
+
+// void f(ptr p, i32 n) { if (n > 0) { p[n] = p[0] + n; } }
+static void build_sample(LLVMContextRef cx, LLVMModuleRef module)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(cx);
+    LLVMTypeRef params[2] = {LLVMPointerTypeInContext(cx, 0), i32};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(cx), params, 2, false);
+    LLVMValueRef fn = LLVMAddFunction(module, "f", type);
+    LLVMBasicBlockRef first = LLVMAppendBasicBlockInContext(cx, fn, "");
+    LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(cx, fn, "");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(cx, fn, "");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(cx);
+    LLVMValueRef p = LLVMGetParam(fn, 0), n = LLVMGetParam(fn, 1);
+    LLVMPositionBuilderAtEnd(b, first);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSGT, n, LLVMConstInt(i32, 0, false), ""), then,
+                    done);
+    LLVMPositionBuilderAtEnd(b, then);
+    LLVMValueRef sum = LLVMBuildAdd(b, LLVMBuildLoad2(b, i32, p, ""), n, "");
+    LLVMBuildStore(b, sum, LLVMBuildGEP2(b, i32, p, &n, 1, ""));
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+}
+
+static int generate_sample(void *data)
+{
+    LLVMContextRef cx = LLVMContextCreate();
+    LLVMModuleRef module = LLVMModuleCreateWithNameInContext("sample", cx);
+    build_sample(cx, module);
+    LLVMMemoryBufferRef object;
+    if (orc_generate(module, 0, &object, data, 256) == 0) {
+        LLVMDisposeMemoryBuffer(object);
+    }
+    LLVMDisposeModule(module);
+    LLVMContextDispose(cx);
+    return 0;
+}
+
+static void warm_up(void)
+{
+    char message[256]; // a failure shows again, with its message, in the real compilation
+    orc_guard(generate_sample, message, message, sizeof(message));
+    atexit(on_exit_wait);
+}
+
+static bool enter(void)
+{
+    pthread_once(&warm, warm_up);
+    pthread_mutex_lock(&gate.lock);
+    bool open = !gate.exiting;
+    gate.running += open;
+    pthread_mutex_unlock(&gate.lock);
+    inside = open;
+    return open;
+}
+
+static void leave(void)
+{
+    inside = false;
+    pthread_mutex_lock(&gate.lock);
+    // Once more behind what the first real compilation made.
+    bool again = gate.finished++ == 0 && !gate.exiting;
+    if (--gate.running == 0) {
+        pthread_cond_broadcast(&gate.idle);
+    }
+    pthread_mutex_unlock(&gate.lock);
+    if (again) {
+        atexit(on_exit_wait);
+    }
+}
+
 int jit_compile(const struct ir_unit *unit, const struct jit_options *options,
                 struct jit_kernel **ret_kernel, char *ret_message, size_t message_size)
 {
@@ -158,15 +252,22 @@ int jit_compile(const struct ir_unit *unit, const struct jit_options *options,
     if (message_size > 0) {
         ret_message[0] = '\0';
     }
-    return orc_guard(compile, &w, ret_message, message_size);
+    if (!enter()) {
+        snprintf(ret_message, message_size, "the process is exiting");
+        return -1;
+    }
+    int r = orc_guard(compile, &w, ret_message, message_size);
+    leave();
+    return r;
 }
 
 struct jit_kernel *jit_kernel_unref(struct jit_kernel *kernel)
 {
-    if (kernel != NULL) {
+    if (kernel != NULL && enter()) {
         struct kernel *k = (struct kernel *)kernel;
         orc_unload(k->code);
         free(k);
+        leave();
     }
     return NULL;
 }

@@ -33,7 +33,8 @@ struct jit_options {
 // instruction, which line, what is missing). Any thread; compilations may run in parallel.
 int jit_compile(const struct ir_unit *unit, const struct jit_options *options,
                 struct jit_kernel **ret_kernel, char *ret_message, size_t message_size);
-struct jit_kernel *jit_kernel_unref(struct jit_kernel *kernel); // NULL ok; returns NULL
+// NULL ok; returns NULL. Once the process exits nothing is freed any more, and compiling is refused.
+struct jit_kernel *jit_kernel_unref(struct jit_kernel *kernel);
 
 // Table for exec_runtime.helpers, valid after the first jit_compile; the same for every kernel.
 void *const *jit_helpers(void);

@@ -27,7 +27,7 @@ struct exec_block {
     struct harness *h;
 };
 
-static char message[1024];
+static _Thread_local char message[1024];
 
 const char *harness_message(void)
 {

@@ -4,6 +4,7 @@
 // with the same computation in C.
 #include <criterion/criterion.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,4 +380,36 @@ Test(jit_kernels, messages_name_the_line)
                                         NULL);
     cr_assert(h == NULL);
     cr_assert(strstr(harness_message(), "test.ptx:7") != NULL, "%s", harness_message());
+}
+
+static void *compile_many(void *result)
+{
+    for (int i = 0; i < 4; i++) {
+        struct harness_op op = {"b32", "b32", NULL, "b32", NULL, "fma.rn.f32 d, a, b, a;"};
+        float a[8], b[8], d[8];
+        for (int k = 0; k < 8; k++) {
+            a[k] = (float)k;
+            b[k] = (float)i;
+        }
+        if (harness_map(&op, 8, a, b, NULL, d, NULL) != 0) {
+            return result;
+        }
+        for (int k = 0; k < 8; k++) {
+            *(int *)result += d[k] == a[k] * b[k] + a[k];
+        }
+    }
+    return result;
+}
+
+Test(jit_kernels, threads_compile_in_parallel)
+{
+    pthread_t threads[4];
+    int right[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        pthread_create(&threads[i], NULL, compile_many, &right[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        cr_expect(right[i] == 32, "%d", right[i]);
+    }
 }
