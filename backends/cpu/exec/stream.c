@@ -575,11 +575,10 @@ cudaError_t exec_device_synchronize(struct exec_device *device)
     struct target {
         struct irtb_stream *stream;
         uint64_t count;
-    } few[32], *targets = few;
-    size_t capacity = sizeof few / sizeof *few, count = 0, pending = 0;
-    bool all = true; // whether every pending stream found room
-    do {
-        count = pending = 0;
+    } few[32], *targets = few, *many = NULL;
+    size_t capacity = sizeof few / sizeof *few;
+    for (;;) {
+        size_t count = 0, pending = 0;
         pthread_mutex_lock(&device->lock);
         for (struct irtb_stream *s = device->streams; s; s = s->list_next) {
             uint64_t enqueued = atomic_load(&s->enqueued);
@@ -593,11 +592,19 @@ cudaError_t exec_device_synchronize(struct exec_device *device)
             }
         }
         pthread_mutex_unlock(&device->lock);
-        all = count == pending;
         for (size_t i = 0; i < count; i++) {
             wait_for(targets[i].stream, targets[i].count);
             exec_stream_unref(targets[i].stream);
         }
-    } while (!all);
+        if (count == pending) {
+            break;
+        }
+        // Room for all at once, so that streams that are fed meanwhile cannot keep this going.
+        free(many);
+        many = malloc((2 * pending) * sizeof *many);
+        targets = many ? many : few;
+        capacity = many ? 2 * pending : sizeof few / sizeof *few;
+    }
+    free(many);
     return device_error(device);
 }
