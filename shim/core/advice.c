@@ -98,6 +98,22 @@ void irt_advice_forget(const void *start, size_t size)
 
 // ---- arguments ----
 
+// Whether every page of the range, which begins on a page, is mapped in this process.
+static bool is_mapped(char *start, size_t size)
+{
+    enum { CHUNK = 64 };
+    unsigned char resident[CHUNK];
+    while (size > 0) {
+        size_t part = size < CHUNK * PAGE ? size : CHUNK * PAGE;
+        if (mincore(start, part, resident) != 0) {
+            return false;
+        }
+        start += part;
+        size -= part;
+    }
+    return true;
+}
+
 // The part of managed memory that the call means, rounded to pages inside its allocation.
 // `ret_managed` is false for the application's own memory, which advice may name as well.
 static cudaError_t check_range(const void *ptr, size_t count, uintptr_t *ret_start,
@@ -112,10 +128,8 @@ static cudaError_t check_range(const void *ptr, size_t count, uintptr_t *ret_sta
     uintptr_t high = (start + count + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
     *ret_managed = irt_memory_find(ptr, &memory);
     if (!*ret_managed) {
-        unsigned char *resident = malloc((high - low) / PAGE);
-        bool mapped = resident && mincore((char *)ptr - (start - low), high - low, resident) == 0;
-        free(resident);
-        if (!mapped || !irt_device_current()->info.prop.pageableMemoryAccess) {
+        if (!irt_device_current()->info.prop.pageableMemoryAccess ||
+            !is_mapped((char *)ptr - (start - low), high - low)) {
             return cudaErrorInvalidValue;
         }
         *ret_start = low;

@@ -109,7 +109,7 @@ static cudaError_t locate(const struct cudaPitchedPtr *object, const struct cuda
     }
     size_t offset;
     if (__builtin_add_overflow(offset_y, offset_z, &offset) ||
-        __builtin_add_overflow(offset, pos->x, &offset) ||
+        __builtin_add_overflow(offset, pos->x, &offset) || offset > PTRDIFF_MAX ||
         offset > UINTPTR_MAX - (uintptr_t)object->ptr) {
         return cudaErrorInvalidValue;
     }

@@ -370,7 +370,7 @@ cudaError_t irt_core_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, i
         return error;
     }
     struct irtb_copy box = line(dst, src, count);
-    error = irt_copy_run(&box, cudaMemcpyDefault, cudaStreamLegacy, IRT_COPY_BLOCKING);
+    error = irt_copy_run(&box, cudaMemcpyDeviceToDevice, cudaStreamLegacy, IRT_COPY_BLOCKING);
     return error ? error : irt_copy_finish(cudaStreamLegacy);
 }
 
@@ -381,5 +381,5 @@ cudaError_t irt_core_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *s
         return cudaErrorInvalidDevice;
     }
     struct irtb_copy box = line(dst, src, count);
-    return irt_copy_run(&box, cudaMemcpyDefault, stream, IRT_COPY_ASYNC);
+    return irt_copy_run(&box, cudaMemcpyDeviceToDevice, stream, IRT_COPY_ASYNC);
 }

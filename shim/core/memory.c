@@ -13,15 +13,25 @@
 
 enum { PITCH_ALIGNMENT = 512 };
 
+// Whether work of `device` may use memory of `owner` without saying so.
+static bool may_use(struct irt_device *device, const struct irt_device *owner)
+{
+    irt_mutex_lock(&device->lock);
+    bool peer = device->peers >> owner->ordinal & 1;
+    irt_mutex_unlock(&device->lock);
+    return device == owner || peer;
+}
+
 cudaError_t irt_memory_drain(const struct irt_memory *memory)
 {
-    if (irt_memory_on_device(memory)) {
-        return irt_device_drain(memory->device);
-    }
+    bool everybody = !irt_memory_on_device(memory);
     cudaError_t first = cudaSuccess;
     for (int i = 0; i < irt_device_count(); i++) {
-        cudaError_t error = irt_device_drain(irt_device_at(i));
-        first = first ? first : error;
+        struct irt_device *device = irt_device_at(i);
+        if (everybody || may_use(device, memory->device)) {
+            cudaError_t error = irt_device_drain(device);
+            first = first ? first : error;
+        }
     }
     return first;
 }

@@ -58,8 +58,8 @@ bool irt_memory_on_device(const struct irt_memory *memory);
 // which are their module's.
 cudaError_t irt_memory_release(const struct irt_memory *memory);
 
-// Waits for all work that may use the memory: its device's, or every device's for host and managed
-// memory. Returns the first fault. Blocks; hold no lock.
+// Waits for all work that may use the memory: its device's and that of devices with peer access to
+// it, or every device's for host and managed memory. Returns the first fault. Blocks; hold no lock.
 cudaError_t irt_memory_drain(const struct irt_memory *memory);
 
 // Frees everything that belongs to the device (for cudaDeviceReset, after all work has ended).

@@ -198,6 +198,7 @@ Test(sync, peers)
     cr_assert(is_done(device_a));
     OK(cudaStreamSynchronize(stream));
     EXPECT(cudaErrorInvalidDevice, cudaMemcpyPeer(other, 2, device_a, 0, SIZE));
+    EXPECT(cudaErrorInvalidValue, cudaMemcpyPeer(other, 1, (void *)128, 0, SIZE));
     EXPECT(cudaErrorInvalidDevice, cudaMemcpyPeerAsync(other, 1, device_a, -1, SIZE, stream));
 }
 
