@@ -120,10 +120,11 @@ static void make_seeds(void)
     }
     for (size_t i = 0; i < sizeof(corpus_forms) / sizeof(corpus_forms[0]); i += 20) {
         char text[4096];
-        int size = snprintf(text, sizeof(text),
-                            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p0)"
-                            "{\n.reg .pred %%p<4>; .reg .b16 %%rs<40>; .reg .b32 %%r<40>; "
-                            ".reg .b64 %%rd<40>;\n");
+        int size =
+            snprintf(text, sizeof(text),
+                     ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p0)"
+                     "{\n.reg .pred %%p<4>; .reg .b16 %%rs<40>; .reg .b32 %%r<40>; "
+                     ".reg .b64 %%rd<40>;\n");
         for (size_t j = i; j < i + 20 && j < sizeof(corpus_forms) / sizeof(corpus_forms[0]); j++) {
             if (strncmp(corpus_forms[j], "call", 4) != 0 && strlen(corpus_forms[j]) < 150) {
                 size += snprintf(text + size, sizeof(text) - (size_t)size, "%s\n", corpus_forms[j]);
@@ -154,11 +155,59 @@ static int add_file(const char *path)
 static size_t random_word(char word[80])
 {
     static const char *const others[] = {
-        "{", "}", "(", ")", "[", "]", ";", ",", ":", "<", ">", "=", "+", "-", "|", "!", "@", "_",
-        "%r", "%p1", "x", "0", "1", "0x7fffffffffffffff", "0f00000000", "4294967295", "1e9", "\n",
-        "generic(", "0xFF(", ".reg .b32 ", ".global ", ".param ", ".entry ", ".func ", ".align 8",
-        ".extern ", "L1:", ".loc 1 1 1", ".section .x {", "/*", "*/", "//", "\"", ".v4", "<<", "?",
-        ".callprototype ", ".branchtargets ", ".calltargets ", ".alias ", ".pragma ", ".unified",
+        "{",
+        "}",
+        "(",
+        ")",
+        "[",
+        "]",
+        ";",
+        ",",
+        ":",
+        "<",
+        ">",
+        "=",
+        "+",
+        "-",
+        "|",
+        "!",
+        "@",
+        "_",
+        "%r",
+        "%p1",
+        "x",
+        "0",
+        "1",
+        "0x7fffffffffffffff",
+        "0f00000000",
+        "4294967295",
+        "1e9",
+        "\n",
+        "generic(",
+        "0xFF(",
+        ".reg .b32 ",
+        ".global ",
+        ".param ",
+        ".entry ",
+        ".func ",
+        ".align 8",
+        ".extern ",
+        "L1:",
+        ".loc 1 1 1",
+        ".section .x {",
+        "/*",
+        "*/",
+        "//",
+        "\"",
+        ".v4",
+        "<<",
+        "?",
+        ".callprototype ",
+        ".branchtargets ",
+        ".calltargets ",
+        ".alias ",
+        ".pragma ",
+        ".unified",
     };
     uint64_t pick = next_random();
     switch (pick % 8) {
@@ -181,7 +230,8 @@ static size_t random_word(char word[80])
 }
 
 // Replaces `cut` bytes at `at` by `size` bytes of `text`.
-static void splice(char **bytes, size_t *count, size_t at, size_t cut, const char *text, size_t size)
+static void splice(char **bytes, size_t *count, size_t at, size_t cut, const char *text,
+                   size_t size)
 {
     size_t total = *count - cut + size;
     char *changed = malloc(total + 1);

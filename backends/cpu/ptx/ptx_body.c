@@ -219,8 +219,7 @@ static bool parse_operands(struct ptx_parser *p, const struct ptx_token *token,
         return false;
     }
     for (unsigned i = 0; i < operands->count; i++) {
-        if (letters[i] != '*' &&
-            !check_vector(p, token, phrase, letters[i], &operands->items[i])) {
+        if (letters[i] != '*' && !check_vector(p, token, phrase, letters[i], &operands->items[i])) {
             return false;
         }
     }
@@ -374,7 +373,7 @@ static bool accept_word(struct ptx_parser *p, const char *word)
 
 bool ptx_parse_loc(struct ptx_parser *p)
 {
-    uint32_t numbers[3], outer[3];
+    uint32_t numbers[3] = {0}, outer[3];
     uint64_t offset;
     if (!position(p, numbers)) {
         return false;
@@ -463,14 +462,8 @@ static void recover(struct ptx_parser *p)
         if (ptx_accept(p, ';')) {
             return;
         }
-        if (ptx_is_punct(p, '}')) {
-            const char *at = p->token.line_start;
-            while (at < p->token.start && (*at == ' ' || *at == '\t')) {
-                at++;
-            }
-            if (at == p->token.start) {
-                return;
-            }
+        if (ptx_is_punct(p, '}') && p->token.first_on_line) {
+            return;
         }
         ptx_next(p);
     }

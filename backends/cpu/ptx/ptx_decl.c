@@ -57,8 +57,10 @@ bool ptx_parse_linkage(struct ptx_parser *p, enum ptx_linkage *linkage)
         const char *word;
         enum ptx_linkage linkage;
     } rows[] = {
-        {"extern", PTX_LINK_EXTERN}, {"visible", PTX_LINK_VISIBLE},
-        {"weak", PTX_LINK_WEAK},     {"common", PTX_LINK_COMMON},
+        {"extern", PTX_LINK_EXTERN},
+        {"visible", PTX_LINK_VISIBLE},
+        {"weak", PTX_LINK_WEAK},
+        {"common", PTX_LINK_COMMON},
     };
     bool any = false;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]);) {
@@ -251,7 +253,8 @@ static bool parse_dims(struct ptx_parser *p, struct ptx_variable *variable,
     return true;
 }
 
-static struct ptx_variable *variable_new(struct ptx_parser *p, const struct declaration *declaration,
+static struct ptx_variable *variable_new(struct ptx_parser *p,
+                                         const struct declaration *declaration,
                                          struct ptx_symbol *symbol, uint32_t line)
 {
     struct ptx_variable *variable = ptx_new(p, sizeof(*variable));
@@ -327,8 +330,8 @@ static bool parse_declarator(struct ptx_parser *p, const struct declaration *dec
     }
     ptx_next(p);
     struct ptx_variable *old = redeclared(p, declaration, &name);
-    struct ptx_symbol *symbol = old == NULL ? ptx_symbol_new(p, PTX_SYMBOL_VARIABLE, &name)
-                                            : ptx_new(p, sizeof(*symbol));
+    struct ptx_symbol *symbol =
+        old == NULL ? ptx_symbol_new(p, PTX_SYMBOL_VARIABLE, &name) : ptx_new(p, sizeof(*symbol));
     if (old != NULL) {
         *symbol = *old->symbol;
     }
@@ -374,7 +377,8 @@ bool ptx_parse_variables(struct ptx_parser *p, enum ptx_linkage linkage)
 
 // ---------------------------------------------------------------- parameters, prototypes
 
-static bool parse_parameter(struct ptx_parser *p, bool formal, struct ptx_variable **ret_variable)
+// NULL after a diagnostic.
+static struct ptx_variable *parse_parameter(struct ptx_parser *p, bool formal)
 {
     struct declaration declaration = {.space = PTX_SPACE_PARAM};
     uint64_t dims[PTX_MAX_DIMS];
@@ -382,14 +386,16 @@ static bool parse_parameter(struct ptx_parser *p, bool formal, struct ptx_variab
     if (ptx_accept_dot(p, "reg")) {
         declaration.space = PTX_SPACE_REG;
     } else if (!ptx_accept_dot(p, "param")) {
-        return ptx_expected(p, ".param");
+        ptx_expected(p, ".param");
+        return NULL;
     }
     if (!parse_words(p, &declaration)) {
-        return false;
+        return NULL;
     }
     struct ptx_token name = p->token;
     if (name.kind != PTX_TOK_IDENT) {
-        return ptx_expected(p, "the name of a parameter");
+        ptx_expected(p, "the name of a parameter");
+        return NULL;
     }
     ptx_next(p);
     struct ptx_symbol *symbol;
@@ -403,8 +409,8 @@ static bool parse_parameter(struct ptx_parser *p, bool formal, struct ptx_variab
     } else {
         symbol = ptx_symbol_new(p, PTX_SYMBOL_PARAMETER, &name);
     }
-    *ret_variable = variable_new(p, &declaration, symbol, name.line);
-    return parse_dims(p, *ret_variable, dims, &dim_count);
+    struct ptx_variable *variable = variable_new(p, &declaration, symbol, name.line);
+    return parse_dims(p, variable, dims, &dim_count) ? variable : NULL;
 }
 
 bool ptx_parse_parameters(struct ptx_parser *p, bool formal, struct ptx_variable **ret_list,
@@ -414,8 +420,8 @@ bool ptx_parse_parameters(struct ptx_parser *p, bool formal, struct ptx_variable
     unsigned count = 0;
     ptx_next(p);
     while (!ptx_is_punct(p, ')')) {
-        struct ptx_variable *variable = NULL;
-        if (!parse_parameter(p, formal, &variable)) {
+        struct ptx_variable *variable = parse_parameter(p, formal);
+        if (variable == NULL) {
             return false;
         }
         if (variable->symbol->kind == PTX_SYMBOL_PARAMETER) {
@@ -508,8 +514,8 @@ bool ptx_parse_prototype(struct ptx_parser *p, const struct ptx_token *label)
         prototype->kind = PTX_PROTO_CALL;
         good = parse_signature(p, prototype);
     } else {
-        prototype->kind = ptx_is_dot(p, "calltargets") ? PTX_PROTO_CALLTARGETS
-                                                       : PTX_PROTO_BRANCHTARGETS;
+        prototype->kind =
+            ptx_is_dot(p, "calltargets") ? PTX_PROTO_CALLTARGETS : PTX_PROTO_BRANCHTARGETS;
         ptx_next(p);
         good = parse_targets(p, prototype);
     }

@@ -49,6 +49,7 @@ void ptx_diag_add(struct ptx_diagnostics *diagnostics, const char *end,
     item->column = (uint32_t)(token->start - token->line_start) + 1;
     va_list arguments;
     va_start(arguments, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): started in the line before
     vsnprintf(item->message, sizeof(item->message), format, arguments);
     va_end(arguments);
     copy_line(item->text, sizeof(item->text), end, token);

@@ -318,9 +318,8 @@ static bool apply_integer(int punct, uint64_t a, uint64_t b, bool is_unsigned,
     }
 }
 
-static bool apply_binary(struct ptx_parser *p, const struct ptx_token *token,
-                         struct ptx_constant a, struct ptx_constant b,
-                         struct ptx_constant *ret_value)
+static bool apply_binary(struct ptx_parser *p, const struct ptx_token *token, struct ptx_constant a,
+                         struct ptx_constant b, struct ptx_constant *ret_value)
 {
     bool good = true;
     bool is_unsigned = a.kind == PTX_CONST_U64 || b.kind == PTX_CONST_U64;
@@ -351,12 +350,12 @@ static bool apply_binary(struct ptx_parser *p, const struct ptx_token *token,
 
 static bool binary(struct ptx_parser *p, int least, struct ptx_constant *ret_value)
 {
-    struct ptx_constant left;
+    struct ptx_constant left = {0};
     ptx_nest(p);
     bool good = ptx_expression_unary(p, &left);
     for (int level = strength(p); good && level >= least; level = strength(p)) {
         struct ptx_token token = p->token;
-        struct ptx_constant right;
+        struct ptx_constant right = {0};
         ptx_next(p);
         good = binary(p, level + 1, &right) && apply_binary(p, &token, left, right, &left);
     }
@@ -369,7 +368,7 @@ static bool binary(struct ptx_parser *p, int least, struct ptx_constant *ret_val
 
 bool ptx_expression(struct ptx_parser *p, struct ptx_constant *ret_value)
 {
-    struct ptx_constant value, yes, no;
+    struct ptx_constant value = {0}, yes = {0}, no = {0};
     if (!binary(p, 1, &value)) {
         return false;
     }
@@ -391,7 +390,7 @@ bool ptx_expression_offset(struct ptx_parser *p, uint64_t *ret_value)
     uint64_t sum = 0;
     while (ptx_is_punct(p, '+') || ptx_is_punct(p, '-')) {
         struct ptx_token token = p->token;
-        struct ptx_constant term;
+        struct ptx_constant term = {0};
         ptx_next(p);
         if (!binary(p, STRENGTH_PRODUCT, &term)) {
             return false;
@@ -409,7 +408,7 @@ bool ptx_expression_offset(struct ptx_parser *p, uint64_t *ret_value)
 bool ptx_expression_integer(struct ptx_parser *p, uint64_t *ret_value)
 {
     struct ptx_token token = p->token;
-    struct ptx_constant value;
+    struct ptx_constant value = {0};
     if (!ptx_expression(p, &value)) {
         return false;
     }

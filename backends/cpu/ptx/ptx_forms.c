@@ -181,8 +181,8 @@ static bool scalar_source(enum ptx_operand_kind kind)
 static bool letter_fits(char letter, const struct ptx_operand *operand)
 {
     enum ptx_operand_kind kind = operand->kind;
-    bool destination = kind == PTX_OPERAND_SYMBOL || kind == PTX_OPERAND_COMPONENT ||
-                       kind == PTX_OPERAND_SINK;
+    bool destination =
+        kind == PTX_OPERAND_SYMBOL || kind == PTX_OPERAND_COMPONENT || kind == PTX_OPERAND_SINK;
     // Braces around one register are the register (some producers write them).
     bool braced = kind == PTX_OPERAND_VECTOR && operand->count == 1;
     switch (letter) {
@@ -198,7 +198,8 @@ static bool letter_fits(char letter, const struct ptx_operand *operand)
     case 'a':
         return (scalar_source(kind) || braced) && !operand->negated;
     case 'A':
-        return (scalar_source(kind) && !operand->negated) || kind == PTX_OPERAND_VECTOR || kind == PTX_OPERAND_SINK;
+        return (scalar_source(kind) && !operand->negated) || kind == PTX_OPERAND_VECTOR ||
+               kind == PTX_OPERAND_SINK;
     case 'm':
         return kind == PTX_OPERAND_ADDRESS;
     case 't':

@@ -176,8 +176,8 @@ static bool list(struct ptx_parser *p, const struct filler *filler, unsigned lev
     }
     ptx_next(p);
     ptx_unnest(p);
-    uint64_t limit = filler->total == UINT64_MAX && level == 0 ? UINT64_MAX
-                                                                : part * filler->dims[level];
+    uint64_t limit =
+        filler->total == UINT64_MAX && level == 0 ? UINT64_MAX : part * filler->dims[level];
     if (*position - start > limit) {
         ptx_error_at(p, &p->token, "more elements than '%.100s' has",
                      filler->variable->symbol->name);
@@ -216,7 +216,8 @@ bool ptx_parse_initialiser(struct ptx_parser *p, struct ptx_variable *variable,
         return opaque(p, variable);
     }
     if (variable->space != PTX_SPACE_GLOBAL && variable->space != PTX_SPACE_CONST) {
-        ptx_error_at(p, &p->token, "initialiser of a .%s variable", ptx_space_name(variable->space));
+        ptx_error_at(p, &p->token, "initialiser of a .%s variable",
+                     ptx_space_name(variable->space));
         return false;
     }
     for (unsigned i = 0; i < dim_count; i++) {

@@ -10,16 +10,18 @@
 
 // A failed allocation must not end the process: uthash reports it through the element instead.
 #define HASH_NONFATAL_OOM 1
+// NOLINTNEXTLINE(readability-identifier-naming): the name that uthash asks for
 #define uthash_nonfatal_oom(element) ((element)->oom = true)
 #include <uthash.h>
 
 enum {
-    PTX_MAX_SCOPES = 64,      // nested { } in a body
-    PTX_MAX_DEPTH = 200,      // nested expressions and initialisers
-    PTX_MAX_ELEMENTS = 512,   // of one vector, list or bracket
-    PTX_MAX_FORMS = 6,        // operand shapes that one set of modifiers allows
-    PTX_MAX_PHRASE = 256,     // bytes of opcode with modifiers
-    PTX_MAX_DIMS = 8,         // of an array, vectors count as one
+    PTX_MAX_SCOPES = 64,    // nested { } in a body
+    PTX_MAX_DEPTH = 200,    // nested expressions and initialisers
+    PTX_MAX_ELEMENTS = 512, // of one vector, list or bracket
+    PTX_MAX_ERRORS = 10000, // then the parser gives up
+    PTX_MAX_FORMS = 6,      // operand shapes that one set of modifiers allows
+    PTX_MAX_PHRASE = 256,   // bytes of opcode with modifiers
+    PTX_MAX_DIMS = 8,       // of an array, vectors count as one
 };
 #define PTX_MAX_SIZE (UINT64_C(1) << 40) // bytes of a variable
 
@@ -27,20 +29,21 @@ enum {
 
 enum ptx_token_kind {
     PTX_TOK_END,
-    PTX_TOK_IDENT,   // identifier, also %r1, $L__BB0_1, _
-    PTX_TOK_DOT,     // .word, .word::word
-    PTX_TOK_INT,     // value, is_unsigned
-    PTX_TOK_F32,     // 0fXXXXXXXX: value = bits
-    PTX_TOK_F64,     // 0dXXXXXXXXXXXXXXXX or a decimal literal: value = bits
-    PTX_TOK_STRING,  // start/length without the quotes
-    PTX_TOK_PUNCT,   // punct; two characters: first | second << 8
-    PTX_TOK_BAD,     // start/length: what could not be read; `bad` says why
+    PTX_TOK_IDENT,  // identifier, also %r1, $L__BB0_1, _
+    PTX_TOK_DOT,    // .word, .word::word
+    PTX_TOK_INT,    // value, is_unsigned
+    PTX_TOK_F32,    // 0fXXXXXXXX: value = bits
+    PTX_TOK_F64,    // 0dXXXXXXXXXXXXXXXX or a decimal literal: value = bits
+    PTX_TOK_STRING, // start/length without the quotes
+    PTX_TOK_PUNCT,  // punct; two characters: first | second << 8
+    PTX_TOK_BAD,    // start/length: what could not be read; `bad` says why
 };
 
 struct ptx_token {
     enum ptx_token_kind kind;
     int punct;
     bool is_unsigned;
+    bool first_on_line;
     uint32_t line, length;
     const char *start;
     const char *line_start;
@@ -50,6 +53,7 @@ struct ptx_token {
 
 struct ptx_lexer {
     const char *at, *end, *line_start;
+    const char *token_line; // line_start of the last token
     uint32_t line;
 };
 
@@ -70,8 +74,13 @@ void ptx_diag_add(struct ptx_diagnostics *diagnostics, const char *end,
 
 // ---------------------------------------------------------------- ptx_types.c
 
-enum { PTX_FLAG_TERMINATOR = 1, PTX_FLAG_CALL = 2, PTX_FLAG_VIDEO = 4, PTX_FLAG_UNIFIED = 8,
-       PTX_FLAG_UNWRAP = 16 };
+enum {
+    PTX_FLAG_TERMINATOR = 1,
+    PTX_FLAG_CALL = 2,
+    PTX_FLAG_VIDEO = 4,
+    PTX_FLAG_UNIFIED = 8,
+    PTX_FLAG_UNWRAP = 16
+};
 
 // One allowed shape of an opcode: see the head of ptx_ops.def.
 struct ptx_form {
@@ -91,7 +100,7 @@ enum ptx_opcode ptx_opcode_find(const char *word, size_t size);
 enum ptx_modifier ptx_modifier_find(const char *word, size_t size);
 enum ptx_type ptx_type_find(const char *word, size_t size);
 enum ptx_space ptx_space_find(const char *word, size_t size);
-unsigned ptx_vector_find(const char *word, size_t size); // "v4" -> 4
+unsigned ptx_vector_find(const char *word, size_t size);    // "v4" -> 4
 enum ptx_sreg ptx_sreg_find(const char *word, size_t size); // without %
 unsigned ptx_sreg_components(enum ptx_sreg sreg);
 const char *ptx_space_name(enum ptx_space space); // "shared::cta"
@@ -127,19 +136,19 @@ struct ptx_range;
 
 // One meaning of a name in one scope. `range`: came from, or is, a declaration like %r<12>.
 struct ptx_binding {
-    struct ptx_symbol *symbol;       // NULL: this binding is the prefix of a range
+    struct ptx_symbol *symbol; // NULL: this binding is the prefix of a range
     struct ptx_range *range;
     unsigned depth;
     struct ptx_name *name;
-    struct ptx_binding *outer;       // meaning in the enclosing scope
+    struct ptx_binding *outer; // meaning in the enclosing scope
     struct ptx_binding *next_in_scope;
 };
 
 struct ptx_name {
     const char *text;
     bool oom;
-    struct ptx_binding *binding;     // innermost meaning as a plain name
-    struct ptx_binding *prefix;      // innermost meaning as the prefix of a range
+    struct ptx_binding *binding; // innermost meaning as a plain name
+    struct ptx_binding *prefix;  // innermost meaning as the prefix of a range
     UT_hash_handle hh;
 };
 
@@ -167,32 +176,32 @@ struct ptx_scope {
 
 struct ptx_parser {
     struct ptx_lexer lexer;
-    struct ptx_token token;          // next one
+    struct ptx_token token; // next one
     const char *text, *end;
     struct ptx_module *module;
     struct ptx_diagnostics *diagnostics;
-    struct ptx_name *names;          // uthash
-    struct ptx_phrase *phrases;      // uthash
+    struct ptx_name *names;     // uthash
+    struct ptx_phrase *phrases; // uthash
     struct ptx_binding *free_bindings;
     struct ptx_reference *free_references;
     struct ptx_scope scopes[PTX_MAX_SCOPES + 2]; // 0 module, 1 parameters, 2… bodies
-    unsigned depth;                  // current scope
-    unsigned nesting;                // recursion
-    struct ptx_function *function;   // whose parameters or body are being read, or NULL
-    struct ptx_statement **tail;     // of its body
+    unsigned depth;                              // current scope
+    unsigned nesting;                            // recursion
+    struct ptx_function *function;               // whose parameters or body are being read, or NULL
+    struct ptx_statement **tail;                 // of its body
     struct ptx_function **functions_tail;
     struct ptx_variable **variables_tail;
-    struct ptx_symbol **registers;   // of the function, growing
+    struct ptx_symbol **registers; // of the function, growing
     size_t register_capacity;
-    struct ptx_init *inits;          // of one initialiser, growing
+    struct ptx_init *inits; // of one initialiser, growing
     size_t init_count, init_capacity;
-    struct ptx_operand *elements;    // stack of operands under construction
+    struct ptx_operand *elements; // stack of operands under construction
     size_t element_count, element_capacity;
     struct ptx_file *files;
     size_t file_count, file_capacity;
     uint32_t source_file, source_line;
-    uint32_t symbol_index;           // of the next module-scope symbol
-    jmp_buf fatal;                   // out of memory, nesting too deep: cannot go on
+    uint32_t symbol_index; // of the next module-scope symbol
+    jmp_buf fatal;         // out of memory, nesting too deep: cannot go on
 };
 
 // Memory of the module's arena; does not return on failure.

@@ -12,17 +12,29 @@
 enum { CLASS_BLANK = 1, CLASS_WORD = 2, CLASS_DIGIT = 4, CLASS_START = 8 };
 
 static const uint8_t classes[256] = {
-    ['\t'] = CLASS_BLANK, ['\r'] = CLASS_BLANK, [' '] = CLASS_BLANK, ['\f'] = CLASS_BLANK,
+    ['\t'] = CLASS_BLANK,
+    ['\r'] = CLASS_BLANK,
+    [' '] = CLASS_BLANK,
+    ['\f'] = CLASS_BLANK,
     ['\v'] = CLASS_BLANK,
     ['0' ... '9'] = CLASS_WORD | CLASS_DIGIT,
-    ['a' ... 'z'] = CLASS_WORD | CLASS_START, ['A' ... 'Z'] = CLASS_WORD | CLASS_START,
-    ['_'] = CLASS_WORD | CLASS_START, ['$'] = CLASS_WORD | CLASS_START,
+    ['a' ... 'z'] = CLASS_WORD | CLASS_START,
+    ['A' ... 'Z'] = CLASS_WORD | CLASS_START,
+    ['_'] = CLASS_WORD | CLASS_START,
+    ['$'] = CLASS_WORD | CLASS_START,
     ['%'] = CLASS_START,
 };
 
 static bool is(char c, unsigned class)
 {
     return (classes[(unsigned char)c] & class) != 0;
+}
+
+// The character `ahead` of the lexer, NUL behind the end.
+static char char_at(const struct ptx_lexer *lexer, size_t ahead)
+{
+    static const char nul;
+    return *((size_t)(lexer->end - lexer->at) > ahead ? lexer->at + ahead : &nul);
 }
 
 size_t ptx_lex_word(const char *text, const char *end)
@@ -64,10 +76,8 @@ static bool rest_of_line(struct ptx_lexer *lexer)
 static bool skip_line_marker(struct ptx_lexer *lexer)
 {
     const char *at = lexer->at + 1;
-    for (const char *before = lexer->line_start; before < lexer->at; before++) {
-        if (!is(*before, CLASS_BLANK)) {
-            return false;
-        }
+    if (lexer->token_line == lexer->line_start) {
+        return false;
     }
     while (at < lexer->end && is(*at, CLASS_BLANK)) {
         at++;
@@ -82,7 +92,7 @@ static bool skip_blanks(struct ptx_lexer *lexer)
 {
     while (lexer->at < lexer->end) {
         char c = *lexer->at;
-        char next = lexer->end - lexer->at > 1 ? lexer->at[1] : '\0';
+        char next = char_at(lexer, 1);
         if (is(c, CLASS_BLANK)) {
             lexer->at++;
         } else if (c == '\n') {
@@ -118,8 +128,10 @@ static int digit_value(char c)
     if (c >= '0' && c <= '9') {
         return c - '0';
     }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
 // Digits of the base at lexer->at; false when there are none or they exceed 64 bits.
@@ -180,12 +192,15 @@ static bool lex_decimal_float(struct ptx_lexer *lexer, struct ptx_token *token)
 
 static void lex_number(struct ptx_lexer *lexer, struct ptx_token *token)
 {
-    char prefix = lexer->end - lexer->at > 1 && *lexer->at == '0' ? lexer->at[1] : '\0';
+    char prefix = char_at(lexer, 1);
+    if (char_at(lexer, 0) != '0') {
+        prefix = '\0';
+    }
     size_t count;
     bool good;
     token->kind = PTX_TOK_INT;
     if (prefix == 'f' || prefix == 'F' || prefix == 'd' || prefix == 'D') {
-        bool single = (prefix | 0x20) == 'f';
+        bool single = prefix == 'f' || prefix == 'F';
         lexer->at += 2;
         good = digits(lexer, 16, &token->value, &count) && count == (single ? 8 : 16);
         token->kind = single ? PTX_TOK_F32 : PTX_TOK_F64;
@@ -242,7 +257,7 @@ static void lex_punct(struct ptx_lexer *lexer, struct ptx_token *token)
         return;
     }
     token->kind = PTX_TOK_PUNCT;
-    token->punct = c;
+    token->punct = (unsigned char)c;
     lexer->at++;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         if (lexer->at < lexer->end && c == pairs[i][0] && *lexer->at == pairs[i][1]) {
@@ -257,10 +272,14 @@ void ptx_lex(struct ptx_lexer *lexer, struct ptx_token *ret_token)
 {
     bool closed = skip_blanks(lexer);
     struct ptx_token token = {
-        .kind = PTX_TOK_END, .line = lexer->line, .start = lexer->at,
+        .kind = PTX_TOK_END,
+        .line = lexer->line,
+        .start = lexer->at,
         .line_start = lexer->line_start,
+        .first_on_line = lexer->token_line != lexer->line_start,
     };
-    char c = lexer->at < lexer->end ? *lexer->at : '\0';
+    lexer->token_line = lexer->line_start;
+    char c = char_at(lexer, 0);
     if (!closed) {
         lexer->at = lexer->end;
         bad(&token, lexer, "comment without end");

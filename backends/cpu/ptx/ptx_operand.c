@@ -31,12 +31,12 @@ static bool parse_lanes(struct ptx_parser *p, struct ptx_operand *operand)
 {
     const struct ptx_token *token = &p->token;
     unsigned count = token->length - 2;
-    char kind = token->length > 2 ? token->start[1] : '\0';
-    bool good = (kind == 'b' || kind == 'h') && count <= 4;
+    char kind = token->start[1]; // a '.' has at least one character behind it
+    bool good = token->length > 2 && (kind == 'b' || kind == 'h') && count <= 4;
     for (unsigned i = 0; good && i < count; i++) {
         char c = token->start[2 + i];
         good = c >= '0' && c <= '7';
-        operand->lanes = (uint16_t)(operand->lanes << 4 | (c - '0'));
+        operand->lanes = (uint16_t)(operand->lanes << 4 | (unsigned)(c - '0'));
     }
     if (!good) {
         return ptx_expected(p, "a byte or half selector");
@@ -142,8 +142,8 @@ static bool parse_name(struct ptx_parser *p, const struct ptx_op_row *row,
     if (word_is(&token, "WARP_SZ")) {
         return parse_constant(p, operand);
     }
-    enum ptx_sreg sreg = token.start[0] == '%' ? ptx_sreg_find(token.start + 1, token.length - 1)
-                                               : PTX_SREG_INVALID;
+    enum ptx_sreg sreg =
+        token.start[0] == '%' ? ptx_sreg_find(token.start + 1, token.length - 1) : PTX_SREG_INVALID;
     if (sreg == PTX_SREG_INVALID) {
         ptx_error_at(p, &token, "unknown name '%.*s'",
                      (int)(token.length < 100 ? token.length : 100), token.start);
@@ -179,8 +179,8 @@ static bool parse_scalar(struct ptx_parser *p, const struct ptx_op_row *row,
 
 static void push(struct ptx_parser *p, const struct ptx_operand *operand)
 {
-    p->elements = ptx_grow(p, p->elements, &p->element_capacity, p->element_count + 1,
-                           sizeof(*p->elements));
+    p->elements =
+        ptx_grow(p, p->elements, &p->element_capacity, p->element_count + 1, sizeof(*p->elements));
     p->elements[p->element_count++] = *operand;
 }
 
@@ -250,9 +250,9 @@ static bool make_address(struct ptx_parser *p, const struct ptx_token *token,
     bool symbolic = operand->kind == PTX_OPERAND_SYMBOL;
     bool offset = operand->kind == PTX_OPERAND_SYMBOL_OFFSET;
     bool constant = operand->kind == PTX_OPERAND_IMM_INT;
-    bool object = symbolic || offset ? is_storage(operand->symbol) ||
-                                           operand->symbol->kind == PTX_SYMBOL_REGISTER
-                                     : constant;
+    bool object = symbolic || offset
+                      ? is_storage(operand->symbol) || operand->symbol->kind == PTX_SYMBOL_REGISTER
+                      : constant;
     if (!object || operand->negated || operand->minus) {
         ptx_error_at(p, token, "not an address");
         return false;
@@ -293,8 +293,8 @@ static bool parse_bracket(struct ptx_parser *p, const struct ptx_op_row *row, bo
     push(p, &element);
     while (ptx_accept(p, ',')) {
         element = (struct ptx_operand){0};
-        bool good = ptx_is_punct(p, '{') ? parse_vector(p, row, &element)
-                                         : parse_scalar(p, row, &element);
+        bool good =
+            ptx_is_punct(p, '{') ? parse_vector(p, row, &element) : parse_scalar(p, row, &element);
         if (!good) {
             return false;
         }

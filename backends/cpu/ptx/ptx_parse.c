@@ -30,9 +30,13 @@ void ptx_error_at(struct ptx_parser *p, const struct ptx_token *token, const cha
     char message[200];
     va_list arguments;
     va_start(arguments, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): started in the line before
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
     ptx_diag_add(p->diagnostics, p->end, token, "%s", message);
+    if (p->diagnostics->total >= PTX_MAX_ERRORS) {
+        longjmp(p->fatal, 1);
+    }
 }
 
 bool ptx_expected(struct ptx_parser *p, const char *what)
@@ -103,17 +107,22 @@ void ptx_unnest(struct ptx_parser *p)
 static bool parse_version(struct ptx_parser *p)
 {
     struct ptx_token token = p->token;
-    unsigned major, minor;
-    char copy[24] = "";
-    if (token.kind != PTX_TOK_F64 || token.length >= sizeof(copy)) {
+    const char *end = token.start + token.length;
+    const char *at = token.start;
+    unsigned parts[2] = {0, 0};
+    for (unsigned i = 0; i < 2; i++, at++) {
+        for (; at < end && *at >= '0' && *at <= '9' && parts[i] < 1000; at++) {
+            parts[i] = parts[i] * 10 + (unsigned)(*at - '0');
+        }
+        if (i == 0 && (at >= end || *at != '.')) {
+            break;
+        }
+    }
+    if (token.kind != PTX_TOK_F64 || at != end + 1 || parts[0] == 0) {
         return ptx_expected(p, "a version like 8.5");
     }
-    memcpy(copy, token.start, token.length);
-    if (sscanf(copy, "%6u.%6u", &major, &minor) != 2 || major == 0) {
-        return ptx_expected(p, "a version like 8.5");
-    }
-    p->module->version_major = major;
-    p->module->version_minor = minor;
+    p->module->version_major = parts[0];
+    p->module->version_minor = parts[1];
     ptx_next(p);
     return true;
 }
@@ -326,7 +335,7 @@ static struct ptx_function *function_node(struct ptx_parser *p, const struct ptx
 static void finish_function(struct ptx_parser *p, struct ptx_function *function)
 {
     if (function->register_count > 0) {
-        size_t size = function->register_count * sizeof(*p->registers);
+        size_t size = function->register_count * sizeof(struct ptx_symbol *);
         function->registers = ptx_new(p, size);
         memcpy(function->registers, p->registers, size);
     }
@@ -431,9 +440,10 @@ static bool parse_module_directive(struct ptx_parser *p, bool *braces)
         const char *word;
         bool (*parse)(struct ptx_parser *p);
     } rows[] = {
-        {"version", parse_version}, {"target", parse_target},   {"address_size", parse_address_size},
-        {"file", parse_file},       {"section", parse_section}, {"alias", parse_alias},
-        {"pragma", ptx_parse_pragma}, {"loc", ptx_parse_loc},
+        {"version", parse_version},           {"target", parse_target},
+        {"address_size", parse_address_size}, {"file", parse_file},
+        {"section", parse_section},           {"alias", parse_alias},
+        {"pragma", ptx_parse_pragma},         {"loc", ptx_parse_loc},
     };
     enum ptx_linkage linkage = PTX_LINK_LOCAL;
     struct ptx_token first = p->token;

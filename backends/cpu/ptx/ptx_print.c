@@ -19,8 +19,8 @@ struct claim {
 struct printer {
     FILE *file;
     struct ptx_arena *arena;
-    struct claim *module_names;                    // uthash by_name
-    struct claim *local_names, *local_symbols;     // uthash by_name, by_symbol
+    struct claim *module_names;                // uthash by_name
+    struct claim *local_names, *local_symbols; // uthash by_name, by_symbol
     uint32_t source_file, source_line;
 };
 
@@ -41,7 +41,7 @@ static bool name_taken(const struct printer *pr, const char *name)
 static const char *claim_local(struct printer *pr, const struct ptx_symbol *symbol)
 {
     struct claim *claim;
-    HASH_FIND(by_symbol, pr->local_symbols, &symbol, sizeof(symbol), claim);
+    HASH_FIND(by_symbol, pr->local_symbols, &symbol, sizeof(const struct ptx_symbol *), claim);
     if (claim != NULL) {
         return claim->name;
     }
@@ -58,7 +58,7 @@ static const char *claim_local(struct printer *pr, const struct ptx_symbol *symb
     claim->symbol = symbol;
     claim->name = name;
     HASH_ADD_KEYPTR(by_name, pr->local_names, claim->name, strlen(name), claim);
-    HASH_ADD(by_symbol, pr->local_symbols, symbol, sizeof(symbol), claim);
+    HASH_ADD(by_symbol, pr->local_symbols, symbol, sizeof(const struct ptx_symbol *), claim);
     return name;
 }
 
@@ -69,7 +69,7 @@ static const char *name_of(struct printer *pr, const struct ptx_symbol *symbol)
     }
     struct claim *claim = NULL;
     if (pr->local_symbols != NULL) {
-        HASH_FIND(by_symbol, pr->local_symbols, &symbol, sizeof(symbol), claim);
+        HASH_FIND(by_symbol, pr->local_symbols, &symbol, sizeof(const struct ptx_symbol *), claim);
     }
     return claim != NULL ? claim->name : symbol->name;
 }
@@ -367,7 +367,7 @@ static void print_prototype(struct printer *pr, const struct ptx_symbol *symbol)
     static const char *const words[] = {".callprototype", ".calltargets", ".branchtargets"};
     const struct ptx_prototype *prototype = symbol->prototype;
     struct claim *claim;
-    HASH_FIND(by_symbol, pr->local_symbols, &symbol, sizeof(symbol), claim);
+    HASH_FIND(by_symbol, pr->local_symbols, &symbol, sizeof(const struct ptx_symbol *), claim);
     if (claim != NULL) {
         return;
     }

@@ -165,7 +165,7 @@ static void count_register(struct ptx_parser *p, struct ptx_symbol *symbol)
 {
     struct ptx_function *function = p->function;
     p->registers = ptx_grow(p, p->registers, &p->register_capacity,
-                            (size_t)function->register_count + 1, sizeof(*p->registers));
+                            (size_t)function->register_count + 1, sizeof(struct ptx_symbol *));
     symbol->index = function->register_count;
     p->registers[function->register_count++] = symbol;
 }

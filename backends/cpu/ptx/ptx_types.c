@@ -15,14 +15,14 @@
 #undef F
 
 static const struct ptx_op_row op_rows[PTX_OP_COUNT] = {
-#define PTX_OP(id, text, flags, ...)                                                               \
-    [PTX_OP_##id] = {text, flags, forms_##id, sizeof(forms_##id) / sizeof(forms_##id[0])},
+#define PTX_OP(id, text, flags, ...) \
+    [PTX_OP_##id] = {(text), (flags), forms_##id, sizeof(forms_##id) / sizeof(forms_##id[0])},
 #include "ptx_ops.def"
 #undef PTX_OP
 };
 
 static const char *const modifier_names[PTX_MOD_COUNT] = {
-#define PTX_MOD(id, text) [PTX_MOD_##id] = text,
+#define PTX_MOD(id, text) [PTX_MOD_##id] = (text),
 #include "ptx_mods.def"
 #undef PTX_MOD
 };
@@ -41,58 +41,32 @@ static const struct {
     const char *name;
     uint8_t size;
 } type_rows[] = {
-    [PTX_TYPE_NONE] = {"", 0},
-    [PTX_S8] = {"s8", 1},
-    [PTX_S16] = {"s16", 2},
-    [PTX_S32] = {"s32", 4},
-    [PTX_S64] = {"s64", 8},
-    [PTX_U8] = {"u8", 1},
-    [PTX_U16] = {"u16", 2},
-    [PTX_U32] = {"u32", 4},
-    [PTX_U64] = {"u64", 8},
-    [PTX_B8] = {"b8", 1},
-    [PTX_B16] = {"b16", 2},
-    [PTX_B32] = {"b32", 4},
-    [PTX_B64] = {"b64", 8},
-    [PTX_B128] = {"b128", 16},
-    [PTX_B1] = {"b1", 0},
-    [PTX_F16] = {"f16", 2},
-    [PTX_F16X2] = {"f16x2", 4},
-    [PTX_BF16] = {"bf16", 2},
-    [PTX_BF16X2] = {"bf16x2", 4},
-    [PTX_F32] = {"f32", 4},
-    [PTX_F64] = {"f64", 8},
-    [PTX_F32X2] = {"f32x2", 8},
-    [PTX_TF32] = {"tf32", 4},
-    [PTX_E4M3] = {"e4m3", 1},
-    [PTX_E5M2] = {"e5m2", 1},
-    [PTX_E4M3X2] = {"e4m3x2", 2},
-    [PTX_E5M2X2] = {"e5m2x2", 2},
-    [PTX_E2M1X2] = {"e2m1x2", 1},
-    [PTX_E2M3X2] = {"e2m3x2", 2},
-    [PTX_E3M2X2] = {"e3m2x2", 2},
-    [PTX_UE8M0X2] = {"ue8m0x2", 2},
-    [PTX_PRED] = {"pred", 0},
-    [PTX_S4] = {"s4", 0},
-    [PTX_U4] = {"u4", 0},
-    [PTX_S16X2] = {"s16x2", 4},
-    [PTX_U16X2] = {"u16x2", 4},
-    [PTX_U8X4] = {"u8x4", 4},
-    [PTX_S8X4] = {"s8x4", 4},
-    [PTX_TEXREF] = {"texref", 0},
-    [PTX_SAMPLERREF] = {"samplerref", 0},
-    [PTX_SURFREF] = {"surfref", 0},
-    [PTX_S2] = {"s2", 0},
-    [PTX_U2] = {"u2", 0},
-    [PTX_E4M3X4] = {"e4m3x4", 4},
-    [PTX_E5M2X4] = {"e5m2x4", 4},
-    [PTX_E2M1X4] = {"e2m1x4", 2},
-    [PTX_E2M3X4] = {"e2m3x4", 4},
-    [PTX_E3M2X4] = {"e3m2x4", 4},
-    [PTX_E2M1] = {"e2m1", 0},
-    [PTX_E2M3] = {"e2m3", 0},
-    [PTX_E3M2] = {"e3m2", 0},
-    [PTX_UE8M0] = {"ue8m0", 1},
+    [PTX_TYPE_NONE] = {"", 0},      [PTX_S8] = {"s8", 1},
+    [PTX_S16] = {"s16", 2},         [PTX_S32] = {"s32", 4},
+    [PTX_S64] = {"s64", 8},         [PTX_U8] = {"u8", 1},
+    [PTX_U16] = {"u16", 2},         [PTX_U32] = {"u32", 4},
+    [PTX_U64] = {"u64", 8},         [PTX_B8] = {"b8", 1},
+    [PTX_B16] = {"b16", 2},         [PTX_B32] = {"b32", 4},
+    [PTX_B64] = {"b64", 8},         [PTX_B128] = {"b128", 16},
+    [PTX_B1] = {"b1", 0},           [PTX_F16] = {"f16", 2},
+    [PTX_F16X2] = {"f16x2", 4},     [PTX_BF16] = {"bf16", 2},
+    [PTX_BF16X2] = {"bf16x2", 4},   [PTX_F32] = {"f32", 4},
+    [PTX_F64] = {"f64", 8},         [PTX_F32X2] = {"f32x2", 8},
+    [PTX_TF32] = {"tf32", 4},       [PTX_E4M3] = {"e4m3", 1},
+    [PTX_E5M2] = {"e5m2", 1},       [PTX_E4M3X2] = {"e4m3x2", 2},
+    [PTX_E5M2X2] = {"e5m2x2", 2},   [PTX_E2M1X2] = {"e2m1x2", 1},
+    [PTX_E2M3X2] = {"e2m3x2", 2},   [PTX_E3M2X2] = {"e3m2x2", 2},
+    [PTX_UE8M0X2] = {"ue8m0x2", 2}, [PTX_PRED] = {"pred", 0},
+    [PTX_S4] = {"s4", 0},           [PTX_U4] = {"u4", 0},
+    [PTX_S16X2] = {"s16x2", 4},     [PTX_U16X2] = {"u16x2", 4},
+    [PTX_U8X4] = {"u8x4", 4},       [PTX_S8X4] = {"s8x4", 4},
+    [PTX_TEXREF] = {"texref", 0},   [PTX_SAMPLERREF] = {"samplerref", 0},
+    [PTX_SURFREF] = {"surfref", 0}, [PTX_S2] = {"s2", 0},
+    [PTX_U2] = {"u2", 0},           [PTX_E4M3X4] = {"e4m3x4", 4},
+    [PTX_E5M2X4] = {"e5m2x4", 4},   [PTX_E2M1X4] = {"e2m1x4", 2},
+    [PTX_E2M3X4] = {"e2m3x4", 4},   [PTX_E3M2X4] = {"e3m2x4", 4},
+    [PTX_E2M1] = {"e2m1", 0},       [PTX_E2M3] = {"e2m3", 0},
+    [PTX_E3M2] = {"e3m2", 0},       [PTX_UE8M0] = {"ue8m0", 1},
     [PTX_UE4M3] = {"ue4m3", 1},
 };
 

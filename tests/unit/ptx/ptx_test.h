@@ -13,17 +13,17 @@
 #define HEADER ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 // Names that the snippets may use. The body starts on line FRAME_LINES + 1.
-#define FRAME                                                                                      \
-    HEADER ".visible .global .align 4 .u32 gvar[16];\n"                                            \
-           ".const .align 4 .f32 cvar[4] = {1.0, 2.0, 3.0, 4.0};\n"                                \
-           ".extern .shared .align 16 .b8 dyn[];\n"                                                \
-           ".global .texref tex0;\n"                                                               \
+#define FRAME                                                       \
+    HEADER ".visible .global .align 4 .u32 gvar[16];\n"             \
+           ".const .align 4 .f32 cvar[4] = {1.0, 2.0, 3.0, 4.0};\n" \
+           ".extern .shared .align 16 .b8 dyn[];\n"                 \
+           ".global .texref tex0;\n"                                \
            ".extern .func (.param .b32 ret) callee (.param .b64 a, .param .b64 b);\n"
-#define BODY                                                                                       \
-    ".visible .entry k(.param .u64 p0, .param .align 8 .b8 p1[24])\n{\n"                           \
-    ".reg .pred %p<9>; .reg .b16 %rs<40>; .reg .b32 %r<40>; .reg .b64 %rd<40>;\n"                  \
-    ".reg .b128 %rq<9>; .reg .v4 .f32 vec; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n"                   \
-    ".local .align 8 .b8 depot[64]; .shared .f32 sh[32]; .param .b64 pa, pb; .param .b32 rv;\n"    \
+#define BODY                                                                                    \
+    ".visible .entry k(.param .u64 p0, .param .align 8 .b8 p1[24])\n{\n"                        \
+    ".reg .pred %p<9>; .reg .b16 %rs<40>; .reg .b32 %r<40>; .reg .b64 %rd<40>;\n"               \
+    ".reg .b128 %rq<9>; .reg .v4 .f32 vec; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n"                \
+    ".local .align 8 .b8 depot[64]; .shared .f32 sh[32]; .param .b64 pa, pb; .param .b32 rv;\n" \
     "proto: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b64 _);\n"
 enum { FRAME_LINES = 14 };
 

@@ -55,7 +55,8 @@ Test(cases, pointer_parameters)
         "\t.param .u64 .ptr .global .align 8 p_1,\n\t.param .b64 .ptr .shared p_2,\n"
         "\t.param .b32 p_3\n)\n.maxntid 256\n{\n\t.reg .b32 \t%r<4>;\n\t.reg .b64 \t%rd<6>;\n\n"
         "// %bb.0:\n\tld.param.b64 \t%rd1, [p_0];\n\tcvta.to.global.u64 \t%rd2, %rd1;\n"
-        "\tld.global.b32 \t%r1, [%rd2];\n\tret;\n                                        // -- End\n}\n";
+        "\tld.global.b32 \t%r1, [%rd2];\n\tret;\n                                        // -- "
+        "End\n}\n";
     struct ptx_module *module = parse_text(text, "P19");
     const struct ptx_function *f = ptx_find_function(module, "mul_add");
     cr_assert_eq(f->param_count, 4);
@@ -103,15 +104,14 @@ Test(cases, debug_sections)
 // P21: .loc of CUDA 12.8 with inlining, and bfi with immediates.
 Test(cases, inlined_positions)
 {
-    static const char text[] =
-        ".version 8.7\n.target sm_75\n.address_size 64\n"
-        ".visible .entry k()\n{\n.reg .b32 %r<5>;\n"
-        "\t.loc\t1 2 3, function_name $L__info_string0, inlined_at 1 9 2\n"
-        "\tbfi.b32 \t%r1, %r2, %r3, 8, 24;\n"
-        "\t.loc 1 4 5, function_name $L__info_string0+12, inlined_at 1 9 2\n"
-        "\tbfi.b32 \t%r1, 255, %r3, 0, 16;\n\tret;\n}\n"
-        ".file 1 \"k.cu\"\n"
-        ".section .debug_str\n{\n$L__info_string0:\n.b8 95, 90\n.b8 0\n}\n";
+    static const char text[] = ".version 8.7\n.target sm_75\n.address_size 64\n"
+                               ".visible .entry k()\n{\n.reg .b32 %r<5>;\n"
+                               "\t.loc\t1 2 3, function_name $L__info_string0, inlined_at 1 9 2\n"
+                               "\tbfi.b32 \t%r1, %r2, %r3, 8, 24;\n"
+                               "\t.loc 1 4 5, function_name $L__info_string0+12, inlined_at 1 9 2\n"
+                               "\tbfi.b32 \t%r1, 255, %r3, 0, 16;\n\tret;\n}\n"
+                               ".file 1 \"k.cu\"\n"
+                               ".section .debug_str\n{\n$L__info_string0:\n.b8 95, 90\n.b8 0\n}\n";
     struct ptx_module *module = parse_text(text, "P21");
     const struct ptx_function *k = ptx_find_function(module, "k");
     const struct ptx_instruction *bfi = k->body->instruction;

@@ -42,8 +42,9 @@ Test(errors, position_and_text)
 Test(errors, lines)
 {
     char text[2000];
-    int size = snprintf(text, sizeof(text), HEADER ".entry k()\n{ /* a\nb\n*/ .reg .b32 %%r<3>;\n"
-                                                   "add.s32 %%r1,\n\t%%r2, %%no;\n");
+    int size = snprintf(text, sizeof(text),
+                        HEADER ".entry k()\n{ /* a\nb\n*/ .reg .b32 %%r<3>;\n"
+                               "add.s32 %%r1,\n\t%%r2, %%no;\n");
     memset(text + size, ' ', 500);
     snprintf(text + size + 500, sizeof(text) - (size_t)size - 500, "mov.u32 %%r1, %%bad; }\n");
     struct ptx_diagnostics d = parse_bad(text);
@@ -83,9 +84,11 @@ static const struct {
 } modules[] = {
     {"", {{1, "no .version or no .target"}}},
     {"garbage", {{1, "expected a directive before 'garbage'"}, {1, "no .version or no .target"}}},
-    {".version 8\n", {{1, "expected a version like 8.5 before '8'"}, {2, "no .version or no .target"}}},
+    {".version 8\n",
+     {{1, "expected a version like 8.5 before '8'"}, {2, "no .version or no .target"}}},
     {".version 8.0\n.target sm_80\n.address_size 48\n", {{3, "expected 32 or 64 before '48'"}}},
-    {".global .u32 a;\n.version 8.0\n.target sm_80\n", {{1, "expected .version and .target first"}}},
+    {".global .u32 a;\n.version 8.0\n.target sm_80\n",
+     {{1, "expected .version and .target first"}}},
     {HEADER ".global .u32 a, a;\n.global .u32 b;", {{4, "'a' is declared twice"}}},
     {HEADER ".global .u32 a\n.global .u32 b;", {{5, "expected ';' before '.global'"}}},
     {HEADER ".global .align 3 .u32 a;", {{4, "alignment must be a power of two"}}},

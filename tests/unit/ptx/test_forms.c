@@ -17,9 +17,10 @@ static char *corpus_text(const char *form)
     char *text = malloc(capacity);
     size_t size = (size_t)snprintf(text, capacity, "%s", FRAME);
     for (size_t i = 0; i < COUNT(corpus_functions); i++) {
-        size += (size_t)snprintf(text + size, capacity - size,
-                                 ".extern .func (.param .b32 r) %s (.param .b64 a, .param .b64 b);\n",
-                                 corpus_functions[i]);
+        size +=
+            (size_t)snprintf(text + size, capacity - size,
+                             ".extern .func (.param .b32 r) %s (.param .b64 a, .param .b64 b);\n",
+                             corpus_functions[i]);
     }
     snprintf(text + size, capacity - size, "%s%s\ndone:\nret;\n}\n", BODY, form);
     return text;
@@ -175,12 +176,14 @@ static const struct {
     {"elect.sync _|%p1, -1;", NULL},
     {"redux.sync.min.abs.NaN.f32 %f1, %f2, -1;", NULL},
     {"griddepcontrol.wait;", NULL},
-    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, "
+    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, "
+     "%r4}, "
      "{%r5, %r6}, {%f1, %f2, %f3, %f4};",
      NULL},
     {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];", NULL},
     {"movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", NULL},
-    {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, %p1, 1, 1, "
+    {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, %p1, 1, "
+     "1, "
      "0, 0;",
      NULL},
     {"tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, {%r3, %r4, %r5, %r6}, %p1;", NULL},
@@ -205,8 +208,8 @@ Test(forms, accepted)
         FILE *file = open_memstream(&printed, &size);
         ptx_print_instruction(file, first_instruction(module));
         fclose(file);
-        cr_expect_str_eq(printed, accepted[i].printed != NULL ? accepted[i].printed
-                                                              : accepted[i].source);
+        cr_expect_str_eq(printed,
+                         accepted[i].printed != NULL ? accepted[i].printed : accepted[i].source);
         free(printed);
         char *once = print_text(module);
         ptx_module_destroy(parse_text(once, accepted[i].source));
@@ -307,8 +310,9 @@ Test(forms, refused)
 
 static bool is_vector_sreg(const char *name)
 {
-    static const char *const vectors[] = {"tid",       "ntid",       "ctaid",         "nctaid",
-                                          "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"};
+    static const char *const vectors[] = {"tid",           "ntid",          "ctaid",
+                                          "nctaid",        "clusterid",     "nclusterid",
+                                          "cluster_ctaid", "cluster_nctaid"};
     for (size_t i = 0; i < COUNT(vectors); i++) {
         if (strcmp(vectors[i], name) == 0) {
             return true;

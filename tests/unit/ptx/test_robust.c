@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Hostile input: texts cut at every byte, single bytes replaced, nesting without end, huge numbers,
-// text without NUL. The parser must answer, never crash; what it accepts must print and parse again.
+// text without NUL. The parser must answer, never crash; what it accepts must print and parse
+// again.
 #include "ptx_test.h"
 
 #include "sample.h"

@@ -46,9 +46,8 @@ static bool is_type(const char *word)
 static void check_word(const char *word, const char *modifiers)
 {
     static const char *const others[] = {
-        "const",       "global",      "local",  "param",       "param::entry",
-        "param::func", "shared",      "v2",     "v4",          "v8",
-        "shared::cta", "shared::cluster",
+        "const",  "global", "local", "param", "param::entry", "param::func",
+        "shared", "v2",     "v4",    "v8",    "shared::cta",  "shared::cluster",
     };
     for (unsigned i = PTX_MOD_INVALID + 1; i < PTX_MOD_COUNT; i++) {
         if (strcmp(word, ptx_modifier_name((enum ptx_modifier)i)) == 0) {
@@ -132,8 +131,8 @@ Test(tables, type_sizes)
         enum ptx_type type;
         unsigned size;
     } rows[] = {
-        {PTX_S8, 1},    {PTX_U16, 2},   {PTX_B32, 4},     {PTX_F64, 8},  {PTX_B128, 16},
-        {PTX_F16X2, 4}, {PTX_BF16, 2},  {PTX_E4M3X2, 2},  {PTX_PRED, 0}, {PTX_B1, 0},
+        {PTX_S8, 1},    {PTX_U16, 2},    {PTX_B32, 4},       {PTX_F64, 8},   {PTX_B128, 16},
+        {PTX_F16X2, 4}, {PTX_BF16, 2},   {PTX_E4M3X2, 2},    {PTX_PRED, 0},  {PTX_B1, 0},
         {PTX_S4, 0},    {PTX_TEXREF, 0}, {PTX_TYPE_NONE, 0}, {PTX_F32X2, 8},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -58,9 +58,9 @@ Test(tree, scopes)
 
 Test(tree, ranges_across)
 {
-    struct ptx_module *module =
-        parse_body(".reg .b32 q<12>, q1<5>; .reg .v2 .f32 %v<2>;\n"
-                   "mov.b32 q11, q3; mov.b32 q14, q0; mov.f32 %v1.y, 0f00000000; mov.b32 q11, q14;");
+    struct ptx_module *module = parse_body(
+        ".reg .b32 q<12>, q1<5>; .reg .v2 .f32 %v<2>;\n"
+        "mov.b32 q11, q3; mov.b32 q14, q0; mov.f32 %v1.y, 0f00000000; mov.b32 q11, q14;");
     const struct ptx_function *k = ptx_find_function(module, "k");
     cr_expect_eq(k->register_count, 5); // q11 q3 q14 q0 %v1: only what is used
     for (uint32_t i = 0; i < k->register_count; i++) {
@@ -77,7 +77,8 @@ Test(tree, ranges_across)
 // Labels: forward, hidden by an inner one, of an outer scope, the same name in two scopes.
 Test(tree, labels)
 {
-    struct ptx_module *module = parse_body("bra A;\n{ bra A; A: bra B; }\nA: { A: ; } { bra A; }\nB:");
+    struct ptx_module *module =
+        parse_body("bra A;\n{ bra A; A: bra B; }\nA: { A: ; } { bra A; }\nB:");
     const struct ptx_symbol *outer = instruction(module, 0)->operands[0].symbol;
     const struct ptx_symbol *inner = instruction(module, 1)->operands[0].symbol;
     cr_expect(outer != inner && outer->kind == PTX_SYMBOL_LABEL);
@@ -90,12 +91,11 @@ Test(tree, labels)
 
 Test(tree, instruction)
 {
-    struct ptx_module *module = parse_body(
-        ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;\n"
-        "\t@!%p1 ld.global.nc.v2.u32 {%r1, %r2}, [%rd1+8];\n"
-        "atom.relaxed.gpu.global.add.u32 %r1, [g], %r2;\n"
-        "cp.async.cg.shared.global [%r1], [%rd1], 16;\n"
-        "bar.red.popc.u32 %r1, 0, %p1;\nret;");
+    struct ptx_module *module = parse_body(".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;\n"
+                                           "\t@!%p1 ld.global.nc.v2.u32 {%r1, %r2}, [%rd1+8];\n"
+                                           "atom.relaxed.gpu.global.add.u32 %r1, [g], %r2;\n"
+                                           "cp.async.cg.shared.global [%r1], [%rd1], 16;\n"
+                                           "bar.red.popc.u32 %r1, 0, %p1;\nret;");
     const struct ptx_instruction *ld = instruction(module, 0);
     cr_expect(ld->opcode == PTX_OP_ld && ld->guard_negated && ld->vector == 2);
     cr_expect_str_eq(ld->guard->name, "%p1");
@@ -123,17 +123,18 @@ Test(tree, instruction)
 
 Test(tree, calls)
 {
-    struct ptx_module *module =
-        parse_text(HEADER ".func (.param .b32 r) f (.param .b64 a, .param .align 8 .b8 s[12]);\n"
-                          ".func h () .noreturn;\n"
-                          ".entry k()\n{ .reg .b64 %rd<4>; .reg .b32 %r<4>; .param .b32 x; .param .b64 y;\n"
-                          " .param .align 8 .b8 z[12]; mov.u64 %rd1, f;\n"
-                          " P: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 _[12]) .noreturn;\n"
-                          " T: .calltargets f;\n B: .branchtargets L1, L2;\n"
-                          " call.uni (x), f, (y, z);\n call h;\n call (x), %rd1, (y, z), P;\n"
-                          " call (x), %rd1, (y, z), T;\n L1: brx.idx %r1, B; L2: ret; }\n"
-                          ".func (.param .b32 r) f (.param .b64 a, .param .align 8 .b8 s[12]) { ret; }\n",
-                   "calls");
+    struct ptx_module *module = parse_text(
+        HEADER ".func (.param .b32 r) f (.param .b64 a, .param .align 8 .b8 s[12]);\n"
+               ".func h () .noreturn;\n"
+               ".entry k()\n{ .reg .b64 %rd<4>; .reg .b32 %r<4>; .param .b32 x; .param .b64 y;\n"
+               " .param .align 8 .b8 z[12]; mov.u64 %rd1, f;\n"
+               " P: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 _[12]) "
+               ".noreturn;\n"
+               " T: .calltargets f;\n B: .branchtargets L1, L2;\n"
+               " call.uni (x), f, (y, z);\n call h;\n call (x), %rd1, (y, z), P;\n"
+               " call (x), %rd1, (y, z), T;\n L1: brx.idx %r1, B; L2: ret; }\n"
+               ".func (.param .b32 r) f (.param .b64 a, .param .align 8 .b8 s[12]) { ret; }\n",
+        "calls");
     const struct ptx_instruction *direct = instruction(module, 1);
     cr_expect(direct->operand_count == 4 && direct->operands[0].kind == PTX_OPERAND_LIST);
     cr_expect_eq(direct->operands[1].symbol->function, ptx_find_function(module, "f"));
@@ -217,12 +218,13 @@ Test(tree, variables)
 
 Test(tree, symbol_initialisers)
 {
-    struct ptx_module *module =
-        parse_text(HEADER ".func f(); .global .u32 a[4]; .visible .global .attribute(.managed) .u32 m;\n"
-                          ".global .u64 v[3] = {generic(a)+4, f, 7};\n"
-                          ".global .b8 b[2] = {0xFF(a), 0xFF000000(a+1)};\n",
-                   "initialisers");
-    const struct ptx_variable *v = ptx_find_variable(module, "v"), *b = ptx_find_variable(module, "b");
+    struct ptx_module *module = parse_text(
+        HEADER ".func f(); .global .u32 a[4]; .visible .global .attribute(.managed) .u32 m;\n"
+               ".global .u64 v[3] = {generic(a)+4, f, 7};\n"
+               ".global .b8 b[2] = {0xFF(a), 0xFF000000(a+1)};\n",
+        "initialisers");
+    const struct ptx_variable *v = ptx_find_variable(module, "v"),
+                              *b = ptx_find_variable(module, "b");
     cr_expect(v->init[0].generic && v->init[0].symbol->variable == ptx_find_variable(module, "a"));
     cr_expect(v->init[1].symbol->kind == PTX_SYMBOL_FUNCTION && v->init[1].size == 8);
     cr_expect(v->init[2].symbol == NULL && v->init[2].value == 7 && v->init[2].offset == 16);
@@ -235,14 +237,14 @@ Test(tree, symbol_initialisers)
 
 Test(tree, functions)
 {
-    struct ptx_module *module =
-        parse_text(HEADER ".visible .entry k(.param .align 16 .b8 s[32], .param .f64 d)\n"
-                          ".reqntid 8, 4, 2\n.maxnreg 32\n.minnctapersm 3\n.maxclusterrank 8\n"
-                          ".reqnctapercluster 2, 1\n.explicitcluster\n.pragma \"nounroll\";\n"
-                          "{ .loc 3 7 1\n ret; }\n"
-                          ".weak .func (.reg .b32 o) old (.reg .b32 i, .reg .pred p) { mov.b32 o, i; ret; }\n"
-                          ".func twin (); .func body () { ret; }\n.alias twin, body;\n",
-                   "functions");
+    struct ptx_module *module = parse_text(
+        HEADER ".visible .entry k(.param .align 16 .b8 s[32], .param .f64 d)\n"
+               ".reqntid 8, 4, 2\n.maxnreg 32\n.minnctapersm 3\n.maxclusterrank 8\n"
+               ".reqnctapercluster 2, 1\n.explicitcluster\n.pragma \"nounroll\";\n"
+               "{ .loc 3 7 1\n ret; }\n"
+               ".weak .func (.reg .b32 o) old (.reg .b32 i, .reg .pred p) { mov.b32 o, i; ret; }\n"
+               ".func twin (); .func body () { ret; }\n.alias twin, body;\n",
+        "functions");
     const struct ptx_function *k = ptx_find_function(module, "k");
     cr_expect(k->is_entry && k->linkage == PTX_LINK_VISIBLE && k->param_count == 2);
     cr_expect(k->reqntid[0] == 8 && k->reqntid[1] == 4 && k->reqntid[2] == 2 && k->maxntid[0] == 0);
@@ -264,10 +266,10 @@ Test(tree, functions)
 // Flat bodies need other names where scopes had the same.
 Test(tree, print_renames)
 {
-    struct ptx_module *module =
-        parse_body(".reg .b32 a; { .reg .b64 a; mov.b64 a, 0; { .reg .b16 a; mov.b16 a, 0; } }\n"
-                   "{ .reg .u32 g; mov.u32 g, 1; L: bra L; } L: mov.u32 a, 2; bra L;\n"
-                   "{ .param .b32 x; st.param.b32 [x], a; } { .param .b32 x; st.param.b32 [x], a; }");
+    struct ptx_module *module = parse_body(
+        ".reg .b32 a; { .reg .b64 a; mov.b64 a, 0; { .reg .b16 a; mov.b16 a, 0; } }\n"
+        "{ .reg .u32 g; mov.u32 g, 1; L: bra L; } L: mov.u32 a, 2; bra L;\n"
+        "{ .param .b32 x; st.param.b32 [x], a; } { .param .b32 x; st.param.b32 [x], a; }");
     char *text = print_text(module);
     struct ptx_module *again = parse_text(text, text);
     static const enum ptx_type types[] = {PTX_B64, PTX_B16, PTX_U32};
