@@ -355,13 +355,13 @@ static bool check_barriers(struct exec_block *block)
 
 // ---------------------------------------------------------------- threads
 
-// Runs one thread to its next suspension; true when it made progress (did not only yield).
-static bool run_thread(struct exec_block *block, struct exec_warp *warp, uint32_t index)
+// What a thread that has just run makes of the block; true when it made progress (did not only
+// yield).
+static bool after_thread(struct exec_block *block, uint32_t index, int status)
 {
     struct exec_thread *thread = exec_block_thread(block, index);
+    struct exec_warp *warp = &block->warp[index / EXEC_WARP_SIZE];
     uint32_t bit = 1u << (index % EXEC_WARP_SIZE);
-    block->ctx.current = index;
-    int status = block->grid->launch->kernel->thread(&block->ctx, thread);
     if (status == EXEC_EXIT) {
         warp->live &= ~bit;
         warp->runnable &= ~bit;
@@ -395,6 +395,74 @@ static bool run_thread(struct exec_block *block, struct exec_warp *warp, uint32_
     }
 }
 
+static bool run_thread(struct exec_block *block, uint32_t index)
+{
+    block->ctx.current = index;
+    int status = block->grid->launch->kernel->thread(&block->ctx, exec_block_thread(block, index));
+    return after_thread(block, index, status);
+}
+
+// Whether every live thread can run and nobody waits at barrier 0.
+static bool all_ready(const struct exec_block *block)
+{
+    uint32_t different = block->barrier[0].arrived;
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        different |= block->warp[w].live ^ block->warp[w].runnable;
+    }
+    return !different;
+}
+
+enum outcome { OUTCOME_BARRIER, OUTCOME_EXIT, OUTCOME_OTHER };
+
+static enum outcome outcome_of(int status, const struct exec_thread *thread)
+{
+    const struct exec_request *r = &thread->request;
+    if (status == EXEC_EXIT) {
+        return OUTCOME_EXIT;
+    }
+    bool plain = r->kind == EXEC_REQ_BARRIER && r->op == EXEC_BAR_SYNC && !r->a && !r->b;
+    return plain ? OUTCOME_BARRIER : OUTCOME_OTHER;
+}
+
+// The usual case, __syncthreads() for everybody: runs each live thread once without any
+// book-keeping as long as all of them do the same, come to barrier 0 or exit. True when they all
+// did. When one does something else, what the ones before it did is written down and the slow path
+// takes over.
+static bool run_alike(struct exec_block *block, bool *progress)
+{
+    exec_thread_fn function = block->grid->launch->kernel->thread;
+    enum outcome first = OUTCOME_OTHER;
+    uint32_t ran = 0;
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        for (uint32_t lanes = block->warp[w].live; lanes; lanes &= lanes - 1, ran++) {
+            uint32_t index = w * EXEC_WARP_SIZE + (uint32_t)__builtin_ctz(lanes);
+            struct exec_thread *thread = exec_block_thread(block, index);
+            block->ctx.current = index;
+            int status = function(&block->ctx, thread);
+            enum outcome outcome = outcome_of(status, thread);
+            first = ran ? first : outcome;
+            if (outcome == first && outcome != OUTCOME_OTHER) {
+                continue;
+            }
+            for (uint32_t v = 0; v <= w; v++) {
+                uint32_t mask = block->warp[v].live;
+                mask = v < w ? mask : mask & (lanes ^ (lanes - 1)) >> 1;
+                for (; mask; mask &= mask - 1) {
+                    uint32_t before = v * EXEC_WARP_SIZE + (uint32_t)__builtin_ctz(mask);
+                    *progress |= after_thread(block, before,
+                                              first == OUTCOME_EXIT ? EXEC_EXIT : EXEC_SUSPEND);
+                }
+            }
+            *progress |= after_thread(block, index, status);
+            return false;
+        }
+    }
+    if (first == OUTCOME_EXIT) {
+        block->live = 0;
+    }
+    return true;
+}
+
 static bool run_warp(struct exec_block *block, unsigned index)
 {
     struct exec_warp *warp = &block->warp[index];
@@ -405,7 +473,7 @@ static bool run_warp(struct exec_block *block, unsigned index)
             // Lanes in order; those that a barrier releases meanwhile come in the next round.
             for (; lanes; lanes &= lanes - 1) {
                 uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-                progress |= run_thread(block, warp, index * EXEC_WARP_SIZE + lane);
+                progress |= run_thread(block, index * EXEC_WARP_SIZE + lane);
             }
             if (block->warp_count > 1) {
                 break;
@@ -470,6 +538,19 @@ static enum exec_block_result drive(struct exec_block *block, unsigned patience)
     block->progressed = false;
     for (;;) {
         bool progress = false;
+        while (all_ready(block) && run_alike(block, &progress)) {
+            if (!block->live) {
+                return EXEC_BLOCK_DONE;
+            }
+            spins = 0;
+            block->progressed = true;
+            for (uint32_t w = 0; can_spin && w < block->warp_count; w++) {
+                block->warp[w].spinning = 0;
+            }
+            if (atomic_load_explicit(&block->grid->error, memory_order_relaxed)) {
+                return EXEC_BLOCK_FAILED;
+            }
+        }
         for (uint32_t w = 0; w < block->warp_count; w++) {
             if (block->warp[w].live) {
                 progress |= run_warp(block, w);
