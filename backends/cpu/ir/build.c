@@ -467,7 +467,7 @@ void ir_build_function(struct ir_build *b, struct ir_function *fn)
     b->block = NULL;
     b->block_tail = &fn->blocks;
     b->slot_capacity = 0;
-    b->inlined = b->callees[fn->program_index].size;
+    b->inlined = 0;
     b->statement = NULL;
     b->scope = ir_scope_new(b, source->ptx, source->unit, fn->program_index);
     ir_bind_formals(b);

@@ -140,8 +140,9 @@ void ir_build_arith(struct ir_build *b)
     how.flags |= ir_mod(b, PTX_MOD_approx) ? IR_FLAG_APPROX : 0;
     how.flags |= ir_mod(b, PTX_MOD_full) ? IR_FLAG_FULL : 0;
     bool unary = how.op == IR_abs || how.op == IR_neg;
-    if (how.op == IR_div && type == PTX_F32 && b->in->modifier_count == 0) {
-        how.flags |= IR_FLAG_FULL; // PTX before 1.4: div.f32 without rounding
+    bool rounded = ir_mod(b, PTX_MOD_rn) || how.round != IR_RN;
+    if (how.op == IR_div && type == PTX_F32 && !rounded && (how.flags & IR_FLAG_APPROX) == 0) {
+        how.flags |= IR_FLAG_FULL; // written, or PTX before 1.4: div.f32 without rounding
     }
     compute(b, how, type, unary ? 1 : 2);
 }

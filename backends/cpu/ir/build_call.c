@@ -9,8 +9,11 @@
 #include "ir_program.h"
 
 enum {
-    INLINE_LIMIT = 60000,   // statements of a function with everything inlined
+    INLINE_LIMIT = 60000,   // statements of a function with everything inlined that may suspend
+    INLINE_PLAIN = 12000,   // the same, when callees without suspension points are inlined
+    INLINE_ALWAYS = 200,    // statements of a callee that is worth it up to INLINE_LIMIT
     CALL_DEPTH_LIMIT = 500, // nesting of analysed calls
+    BLOCK_LIMIT = 65536,    // bytes of a parameter block (entries: 32764)
 };
 
 // ---------------------------------------------------------------- parameter blocks
@@ -54,6 +57,13 @@ static struct ir_param *layout(struct ir_build *b, const struct ptx_variable *li
                                uint32_t *ret_count, uint32_t *ret_size)
 {
     *ret_count = list_length(list);
+    uint64_t bytes = 0;
+    for (const struct ptx_variable *v = list; v != NULL; v = v->next) {
+        bytes += v->size + v->align;
+        if (bytes > BLOCK_LIMIT) {
+            ir_fail(b, "parameters of more than %d bytes", BLOCK_LIMIT);
+        }
+    }
     struct ir_param *params = ir_new(b, (*ret_count + 1) * sizeof *params);
     ir_layout_block(list, params, ret_size);
     return params;
@@ -211,12 +221,26 @@ static const struct ptx_symbol *callee_of(const struct ptx_statement *s)
     return symbol != NULL && symbol->kind == PTX_SYMBOL_FUNCTION ? symbol : NULL;
 }
 
+static bool opcode_may_suspend(enum ptx_opcode opcode)
+{
+    switch (opcode) {
+    case PTX_OP_bar: case PTX_OP_barrier: case PTX_OP_shfl: case PTX_OP_vote: case PTX_OP_match:
+    case PTX_OP_redux: case PTX_OP_elect: case PTX_OP_activemask: case PTX_OP_nanosleep:
+    case PTX_OP_atom: case PTX_OP_mbarrier:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void collect_callees(struct ir_build *b, struct ir_callee *info,
                             const struct ptx_function *function)
 {
     uint32_t count = 0;
     for (const struct ptx_statement *s = function->body; s != NULL; s = s->next) {
         count += callee_of(s) != NULL;
+        info->may_suspend |=
+            s->kind == PTX_STMT_INSTRUCTION && opcode_may_suspend(s->instruction->opcode);
     }
     info->callees = ir_new_scratch(b, (count + 1) * sizeof *info->callees);
     for (const struct ptx_statement *s = function->body; s != NULL; s = s->next) {
@@ -227,6 +251,14 @@ static void collect_callees(struct ir_build *b, struct ir_callee *info,
             info->callees[info->callee_count++] = index;
         }
     }
+}
+
+// May the callee be inlined into a function that has `size` statements so far? Inlined suspension
+// points spare a frame stack, so functions with some are inlined longer than others.
+static bool fits(uint64_t size, const struct ir_callee *callee)
+{
+    bool wanted = callee->may_suspend || callee->size <= INLINE_ALWAYS;
+    return size + callee->size <= (wanted ? INLINE_LIMIT : INLINE_PLAIN);
 }
 
 // Tarjan's algorithm: which functions are part of a cycle of direct calls, and how large each is
@@ -267,7 +299,8 @@ static void analyse(struct ir_build *b, uint32_t index, unsigned depth)
     }
     for (uint32_t i = 0; i < info->callee_count; i++) {
         const struct ir_callee *callee = &b->callees[info->callees[i]];
-        if (!callee->cyclic && !callee->on_stack && info->size + callee->size <= INLINE_LIMIT) {
+        info->may_suspend |= callee->may_suspend;
+        if (!callee->cyclic && !callee->on_stack && fits(info->size, callee)) {
             info->size += callee->size;
         }
     }
@@ -670,8 +703,7 @@ void ir_build_call(struct ir_build *b)
     for (const struct ir_instance *s = b->scope; s != NULL; s = s->outer) {
         depth++;
     }
-    if (!info->cyclic && b->inlined + info->size <= INLINE_LIMIT + b->callees[b->fn->program_index].size
-        && depth < CALL_DEPTH_LIMIT) {
+    if (!info->cyclic && fits(b->inlined, info) && depth < CALL_DEPTH_LIMIT) {
         b->inlined += info->size;
         build_inline(b, index);
         return;

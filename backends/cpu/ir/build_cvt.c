@@ -140,10 +140,10 @@ static void mov_pack(struct ir_build *b, enum ptx_type type, const struct ptx_op
 {
     struct ir_reading reading = ir_reading(b, type);
     struct ir_operand parts[16];
-    unsigned width = ir_bits(reading.storage) / source->count;
+    unsigned width = source->count == 0 ? 0 : ir_bits(reading.storage) / source->count;
     static const enum ptx_type types[] = { [8] = PTX_B8, [16] = PTX_B16, [32] = PTX_B32,
                                            [64] = PTX_B64 };
-    if (width > 64 || ir_int(width) == IR_VOID || types[width] == PTX_TYPE_NONE ||
+    if (width < 8 || width > 64 || ir_int(width) == IR_VOID || types[width] == PTX_TYPE_NONE ||
         width * source->count != ir_bits(reading.storage)) {
         ir_fail(b, "%u registers do not make a value of type .%s", source->count,
                 ptx_type_name(type));
@@ -158,10 +158,10 @@ static void mov_unpack(struct ir_build *b, enum ptx_type type,
                        const struct ptx_operand *destination)
 {
     struct ir_reading reading = ir_reading(b, type);
-    unsigned width = ir_bits(reading.storage) / destination->count;
+    unsigned width = destination->count == 0 ? 0 : ir_bits(reading.storage) / destination->count;
     static const enum ptx_type types[] = { [8] = PTX_B8, [16] = PTX_B16, [32] = PTX_B32,
                                            [64] = PTX_B64 };
-    if (width > 64 || ir_int(width) == IR_VOID || types[width] == PTX_TYPE_NONE ||
+    if (width < 8 || width > 64 || ir_int(width) == IR_VOID || types[width] == PTX_TYPE_NONE ||
         width * destination->count != ir_bits(reading.storage)) {
         ir_fail(b, "a value of type .%s does not fill %u registers", ptx_type_name(type),
                 destination->count);

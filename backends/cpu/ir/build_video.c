@@ -39,7 +39,7 @@ static struct ir_operand selected(struct ir_build *b, unsigned n, enum ptx_type 
 {
     const struct ptx_operand *operand = ir_operand_at(b, n);
     unsigned bits = lane_bits(operand);
-    unsigned at = bits == 32 ? 0 : (operand->lanes & 3u) * bits;
+    unsigned at = bits == 32 ? 0 : (operand->lanes & (32u / bits - 1u)) * bits;
     return part(b, ir_src(b, n, PTX_B32), at, bits, type == PTX_S32);
 }
 
@@ -88,7 +88,7 @@ static void finish(struct ir_build *b, struct ir_operand x, bool sign)
     unsigned bits = lane_bits(destination);
     uint32_t s = sign ? IR_FLAG_SIGNED : 0;
     if (bits < 32) {
-        unsigned at = (destination->lanes & 3u) * bits;
+        unsigned at = (destination->lanes & (32u / bits - 1u)) * bits;
         uint32_t mask = (uint32_t)((UINT64_C(1) << bits) - 1);
         struct ir_operand low = ir_op2(b, IR_and, IR_I32, 0, result, ir_constant(mask));
         struct ir_operand rest = ir_op2(b, IR_and, IR_I32, 0, ir_src(b, 3, PTX_B32),

@@ -165,6 +165,7 @@ struct ir_block {
     uint32_t pred_count, succ_count;
     uint32_t resume;         // resume state number when a thread re-enters here; 0 otherwise
     bool spin;               // head of a loop that can spin (its back-edges yield)
+    uint8_t depth;           // loops around it, before `split` (pass `loops`)
     uint32_t *live_in;       // values live at the head, unordered; valid after pass `liveness`
     uint32_t live_in_count;
     struct ir_block *next;

@@ -54,7 +54,7 @@ struct ir_callee {
     uint32_t callee_count;
     uint64_t size;              // statements with everything that would be inlined
     uint32_t order, low;        // Tarjan
-    bool visited, on_stack, cyclic;
+    bool visited, on_stack, cyclic, may_suspend;
 };
 
 struct ir_build {
@@ -243,6 +243,7 @@ void ir_pass_promote(struct ir_build *b);  // slots whose address is not taken b
 void ir_pass_ssa(struct ir_build *b);      // one definition for each value
 void ir_pass_simplify(struct ir_build *b); // folding, copies, dead code
 void ir_pass_spin(struct ir_build *b);     // yields on the back-edges of loops that can spin
+void ir_pass_loops(struct ir_build *b);    // depth of blocks
 void ir_pass_split(struct ir_build *b);    // cuts blocks at suspension points
 void ir_pass_liveness(struct ir_build *b); // live_in of blocks
 void ir_pass_frame(struct ir_build *b);    // saves and loads around suspensions

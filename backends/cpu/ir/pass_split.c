@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From suspension points to a resumable state machine: pass split cuts blocks there, pass liveness
-// finds what is live where a thread resumes, pass frame saves and loads it. Values that are cheap to
-// make again (special registers, parameters, addresses) are made again instead.
+// finds what is live where a thread resumes. pass_frame.c then saves and loads it.
 #include "ir_internal.h"
 
 #include "../kernel_abi.h"
@@ -86,6 +85,7 @@ static struct ir_block *cut_behind(struct ir_build *b, struct ir_block *block, s
         }
     }
     rest->resume = ++b->fn->resume_count;
+    rest->depth = block->depth;
     return rest;
 }
 
@@ -260,133 +260,6 @@ void ir_pass_liveness(struct ir_build *b)
                     make_live(&l, value, block->preds[i]->number, work, &count);
                 }
             }
-        }
-    }
-}
-
-// ---------------------------------------------------------------- frame
-
-// Made again rather than saved: no operands, always the same result in one thread.
-static bool is_cheap(const struct ir_inst *inst)
-{
-    switch (inst->op) {
-    case IR_symbol:
-    case IR_slot:
-    case IR_function:
-    case IR_param_address:
-        return true;
-    case IR_ld:
-        return inst->space == IR_PARAM_ENTRY && inst->src_count == 0 && inst->order == IR_WEAK &&
-               inst->dst_count == 1;
-    case IR_sreg:
-        switch (inst->index) {
-        case PTX_SREG_tid: case PTX_SREG_ntid: case PTX_SREG_ctaid: case PTX_SREG_nctaid:
-        case PTX_SREG_laneid: case PTX_SREG_warpid: case PTX_SREG_lanemask_eq:
-        case PTX_SREG_lanemask_lt: case PTX_SREG_lanemask_le: case PTX_SREG_lanemask_gt:
-        case PTX_SREG_lanemask_ge:
-            return true;
-        default:
-            return false;
-        }
-    default:
-        return false;
-    }
-}
-
-static struct ir_inst *clone(struct ir_build *b, const struct ir_inst *inst)
-{
-    struct ir_inst *copy = ir_inst_new(b, inst->op, inst->type, inst->dst_count, 0);
-    uint32_t *dst = copy->dst;
-    struct ir_operand *src = copy->src;
-    *copy = *inst;
-    copy->dst = dst;
-    copy->src = src;
-    copy->prev = copy->next = NULL;
-    memcpy(copy->dst, inst->dst, inst->dst_count * sizeof *inst->dst);
-    return copy;
-}
-
-struct frame {
-    struct ir_inst *save_at;    // saves go before it, in `from`
-    struct ir_inst *load_at;    // loads go before it (NULL: at the end), in `to`
-    struct ir_block *from, *to;
-    uint32_t offset;
-};
-
-static void save_and_load(struct ir_build *b, struct frame *f, uint32_t value, bool early)
-{
-    enum ir_type type = b->fn->values[value].type;
-    struct ir_inst *load;
-    if (b->fn->values[value].def != NULL && is_cheap(b->fn->values[value].def)) {
-        load = clone(b, b->fn->values[value].def);
-    } else {
-        unsigned bytes = type == IR_I1 ? 1 : ir_bits(type) / 8;
-        f->offset = (f->offset + bytes - 1) / bytes * bytes;
-        struct ir_inst *save = ir_inst_new(b, IR_frame_save, type, 0, 1);
-        save->src[0] = ir_use(value);
-        save->offset = f->offset;
-        ir_insert_before(f->from, f->save_at, save);
-        load = ir_inst_new(b, IR_frame_load, type, 1, 0);
-        load->dst[0] = value;
-        load->offset = f->offset;
-        f->offset += bytes;
-    }
-    if (early) {
-        ir_insert_before(f->to, f->to->first, load);
-    } else {
-        ir_insert_before(f->to, f->load_at, load);
-    }
-}
-
-static void fill_frame(struct ir_build *b, struct ir_block *from, struct ir_block *to)
-{
-    struct ir_function *fn = b->fn;
-    struct frame f = { .from = from, .to = to, .offset = fn->is_entry ? 0 : 16 };
-    struct ir_inst *call = to->first != NULL && to->first->call != NULL ? to->first : NULL;
-    f.save_at = call != NULL ? from->last->prev : from->last; // before call_prepare, or suspend
-    if (call == NULL && from->last->prev != NULL && from->last->prev->op == IR_request) {
-        f.save_at = from->last->prev;
-    }
-    f.load_at = to->first;
-    if (f.load_at != NULL && (f.load_at->op == IR_request_result || call != NULL)) {
-        f.load_at = f.load_at->next;
-    }
-    // The address of an indirect call is needed to make the call again.
-    uint32_t address = call != NULL && call->src_count > 0 && call->src[0].kind == IR_VALUE
-                           ? call->src[0].value
-                           : UINT32_MAX;
-    if (address != UINT32_MAX) {
-        save_and_load(b, &f, address, true);
-    }
-    for (unsigned width = 16; width > 0; width /= 2) { // large first: no gaps
-        for (uint32_t i = 0; i < to->live_in_count; i++) {
-            uint32_t value = to->live_in[i];
-            unsigned bytes = (ir_bits(fn->values[value].type) + 7) / 8;
-            if (bytes == width && value != address) {
-                save_and_load(b, &f, value, false);
-            }
-        }
-    }
-    uint32_t size = (f.offset + 15u) / 16 * 16;
-    fn->frame_size = size > fn->frame_size ? size : fn->frame_size;
-}
-
-void ir_pass_frame(struct ir_build *b)
-{
-    struct ir_function *fn = b->fn;
-    fn->frame_size = fn->is_entry ? 0 : 16;
-    for (struct ir_block *block = fn->blocks; block != NULL; block = block->next) {
-        for (struct ir_inst *inst = block->first; inst != NULL; inst = inst->next) {
-            for (unsigned i = 0; i < inst->dst_count; i++) {
-                fn->values[inst->dst[i]].def = inst;
-            }
-        }
-    }
-    for (struct ir_block *block = fn->blocks; block != NULL; block = block->next) {
-        if (block->last->op == IR_suspend) {
-            fill_frame(b, block, block->last->target[0]);
-        } else if (block->last->prev != NULL && block->last->prev->op == IR_call_prepare) {
-            fill_frame(b, block, block->succs[0]);
         }
     }
 }

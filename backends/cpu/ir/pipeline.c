@@ -9,6 +9,8 @@
 
 #include "ir_program.h"
 
+enum { LOCAL_LIMIT = 512 * 1024 }; // bytes of local memory that CUDA allows a thread
+
 // ---------------------------------------------------------------- layout
 
 static uint64_t align_up(uint64_t value, uint64_t align)
@@ -225,6 +227,7 @@ static const struct {
     { "simplify", ir_pass_simplify, 1 }, { "promote", ir_pass_promote, 1 },
     { "ssa", ir_pass_ssa, 1 },           { "simplify", ir_pass_simplify, 1 },
     { "spin", ir_pass_spin, 2 },
+    { "loops", ir_pass_loops, 3 },
     { "split", ir_pass_split, 3 },       { "liveness", ir_pass_liveness, 3 },
     { "frame", ir_pass_frame, 3 },       { "ssa", ir_pass_ssa, 3 },
     { "simplify", ir_pass_simplify, 3 },
@@ -319,6 +322,9 @@ static void build_unit(struct ir_build *b, uint32_t entry)
     run_stage(b, 3);
     for (uint32_t i = 0; i < b->unit->function_count; i++) {
         layout_slots(b->unit->functions[i]);
+        if (b->unit->functions[i]->slots_size > LOCAL_LIMIT) {
+            ir_fail(b, "local variables of more than 512 KiB in %s", b->unit->functions[i]->name);
+        }
     }
     measure_unit(b);
 }

