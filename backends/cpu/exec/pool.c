@@ -410,7 +410,9 @@ bool exec_pool_join(const struct irtb_stream *stream)
     struct exec_job *job;
     pthread_mutex_lock(&pool.lock);
     for (job = pool.jobs; job; job = job->next) {
-        if (job->stream == stream && job->wanted(job)) {
+        // With the owner and as many helpers as there are processors a caller would only get in the
+        // way of the workers.
+        if (job->stream == stream && atomic_load(&job->users) + 1 < pool.size && job->wanted(job)) {
             atomic_fetch_add(&job->users, 1);
             break;
         }
