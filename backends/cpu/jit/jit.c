@@ -13,6 +13,7 @@
 #include <llvm-c/Core.h>
 
 #include "../ir/ir.h"
+#include "cache.h"
 #include "emit.h"
 #include "orc.h"
 
@@ -122,10 +123,20 @@ static int compile_module(struct work *w)
     if (dump_wanted("llvm")) {
         dump_module(w->module);
     }
-    LLVMMemoryBufferRef object;
-    if (verify(w) != 0 ||
-        orc_generate(w->module, made.instructions, &object, w->message, w->message_size) != 0) {
+    if (verify(w) != 0) {
         return -1;
+    }
+    LLVMMemoryBufferRef object;
+    struct cache_key key;
+    bool cached = cache_make_key(w->module, orc_recipe(made.instructions), &key);
+    if (cached && cache_read(&key, &object) && load(w, object, &made) == 0) {
+        return 0;
+    }
+    if (orc_generate(w->module, made.instructions, &object, w->message, w->message_size) != 0) {
+        return -1;
+    }
+    if (cached) {
+        cache_write(&key, object);
     }
     if (dump_wanted("llvm-opt")) {
         dump_module(w->module);

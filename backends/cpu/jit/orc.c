@@ -33,6 +33,7 @@ static const char short_pipeline[] =
 static const char light_pipeline[] =
     "always-inline,function(sroa,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm),simplifycfg,dce)";
+static const char least_pipeline[] = "always-inline,function(sroa,simplifycfg,early-cse,dce)";
 
 struct orc_code {
     LLVMOrcLLJITRef jit;
@@ -122,6 +123,14 @@ int orc_guard(int (*work)(void *data), void *data, char *message, size_t message
     return r;
 }
 
+const char *orc_recipe(size_t instructions)
+{
+    return instructions <= FULL_EFFORT         ? full_pipeline
+           : instructions <= SHORT_EFFORT      ? short_pipeline
+           : instructions <= 10 * SHORT_EFFORT ? light_pipeline
+                                               : least_pipeline;
+}
+
 static LLVMTargetMachineRef make_machine(size_t instructions)
 {
     LLVMCodeGenOptLevel level = instructions > 10 * SHORT_EFFORT ? LLVMCodeGenLevelLess
@@ -156,11 +165,8 @@ int orc_generate(LLVMModuleRef module, size_t instructions, LLVMMemoryBufferRef 
     LLVMSetModuleDataLayout(module, layout);
     LLVMDisposeTargetData(layout);
     LLVMSetTarget(module, host_triple);
-    const char *pipeline = instructions <= FULL_EFFORT    ? full_pipeline
-                           : instructions <= SHORT_EFFORT ? short_pipeline
-                                                          : light_pipeline;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    int r = take_error(LLVMRunPasses(module, pipeline, machine, options), "optimisation", message,
+    int r = take_error(LLVMRunPasses(module, orc_recipe(instructions), machine, options), "optimisation", message,
                        message_size);
     LLVMDisposePassBuilderOptions(options);
     if (r == 0) {

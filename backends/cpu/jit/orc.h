@@ -19,6 +19,9 @@ bool orc_has_feature(const char *name); // "f16c"
 // the message. What LLVM had allocated is lost in that case.
 int orc_guard(int (*work)(void *data), void *data, char *message, size_t message_size);
 
+// The passes that a module of so many instructions gets (part of the key of the disk cache).
+const char *orc_recipe(size_t instructions);
+
 // Optimises the module (effort by `instructions`) and generates an object file. 0 or -1 with a
 // message; the buffer is the caller's.
 int orc_generate(LLVMModuleRef module, size_t instructions, LLVMMemoryBufferRef *ret_object,
