@@ -207,8 +207,7 @@ cudaError_t irt_core_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEven
     return e;
 }
 
-cudaError_t irt_core_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
-                                         unsigned int flags)
+cudaError_t irt_core_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
     if (flags != cudaEventWaitDefault) { // cudaEventWaitExternal: as above
         return cudaErrorInvalidValue;

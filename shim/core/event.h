@@ -13,7 +13,7 @@ struct irt_event {
     void *handle;
     struct irt_device *device;
     struct irtb_event *backend;
-    unsigned flags;          // as given to cudaEventCreateWithFlags
+    unsigned flags; // as given to cudaEventCreateWithFlags
     _Atomic bool recorded;
 };
 

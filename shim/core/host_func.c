@@ -81,6 +81,6 @@ cudaError_t irt_core_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallba
     }
     // Programs pass 0 for the legacy stream and compare with that.
     cudaStream_t told = stream == cudaStreamLegacy ? NULL : stream;
-    return enqueue(stream, &(struct host_call){
-                               .callback = callback, .stream = told, .user_data = userData});
+    return enqueue(
+        stream, &(struct host_call){.callback = callback, .stream = told, .user_data = userData});
 }

@@ -82,8 +82,7 @@ static bool within(dim3 d, const int *max)
 static cudaError_t check_shape(const struct irt_launch_request *request,
                                const struct cudaDeviceProp *prop)
 {
-    if (!within(request->grid, prop->maxGridSize) ||
-        !within(request->block, prop->maxThreadsDim) ||
+    if (!within(request->grid, prop->maxGridSize) || !within(request->block, prop->maxThreadsDim) ||
         volume(request->block) > (unsigned long long)prop->maxThreadsPerBlock) {
         return cudaErrorInvalidConfiguration;
     }
@@ -125,15 +124,15 @@ static cudaError_t check_kernel(const struct irt_launch_request *request,
 }
 
 static cudaError_t check_cluster(const struct irt_launch_request *request,
-                                 const struct irt_loaded *loaded,
-                                 const struct cudaDeviceProp *prop, dim3 *ret_cluster)
+                                 const struct irt_loaded *loaded, const struct cudaDeviceProp *prop,
+                                 dim3 *ret_cluster)
 {
     const uint32_t *need = loaded->info.required_cluster;
     dim3 cluster = request->cluster;
     if (need[0]) {
         dim3 required = {need[0], need[1] ? need[1] : 1, need[2] ? need[2] : 1};
-        if (volume(cluster) > 1 && (cluster.x != required.x || cluster.y != required.y ||
-                                    cluster.z != required.z)) {
+        if (volume(cluster) > 1 &&
+            (cluster.x != required.x || cluster.y != required.y || cluster.z != required.z)) {
             return cudaErrorInvalidClusterSize;
         }
         cluster = required;
@@ -141,8 +140,7 @@ static cudaError_t check_cluster(const struct irt_launch_request *request,
     if (volume(cluster) > 1 && !prop->clusterLaunch) {
         return irt_unsupported("a launch with thread block clusters");
     }
-    if (request->grid.x % cluster.x || request->grid.y % cluster.y ||
-        request->grid.z % cluster.z) {
+    if (request->grid.x % cluster.x || request->grid.y % cluster.y || request->grid.z % cluster.z) {
         return cudaErrorInvalidClusterSize;
     }
     *ret_cluster = cluster;
@@ -157,8 +155,8 @@ static cudaError_t check_cooperative(const struct irt_launch_request *request,
         return irt_unsupported("a cooperative launch");
     }
     int per_processor;
-    cudaError_t e = irt_backend()->function_occupancy(
-        loaded->function, (int)volume(request->block), request->shared, &per_processor);
+    cudaError_t e = irt_backend()->function_occupancy(loaded->function, (int)volume(request->block),
+                                                      request->shared, &per_processor);
     if (e) {
         return e;
     }
@@ -325,8 +323,7 @@ cudaError_t irt_core___cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 
 }
 
 cudaError_t irt_core_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
-                                                 void **args, size_t sharedMem,
-                                                 cudaStream_t stream)
+                                                 void **args, size_t sharedMem, cudaStream_t stream)
 {
     return launch_func(func, &(struct irt_launch_request){.grid = gridDim,
                                                           .block = blockDim,

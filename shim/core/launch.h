@@ -15,10 +15,10 @@ enum { IRT_LAUNCH_EVENTS = 2 };
 // A launch as the application asks for it.
 struct irt_launch_request {
     dim3 grid, block;
-    dim3 cluster;          // 1,1,1 without one
-    size_t shared;         // bytes of dynamic shared memory
+    dim3 cluster;  // 1,1,1 without one
+    size_t shared; // bytes of dynamic shared memory
     void **arguments;
-    cudaStream_t stream;   // never 0
+    cudaStream_t stream; // never 0
     bool cooperative;
     cudaEvent_t events[IRT_LAUNCH_EVENTS]; // recorded behind the kernel
     int event_count;

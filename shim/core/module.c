@@ -174,8 +174,7 @@ static cudaError_t add_variable(struct irt_variable *variable, struct irt_device
         return cudaSuccess; // the compiler dropped it; asking for it fails then
     }
     if (variable->managed && variable->managed_storage) {
-        return irt_backend()->module_bind_variable(code, variable->name,
-                                                   variable->managed_storage);
+        return irt_backend()->module_bind_variable(code, variable->name, variable->managed_storage);
     }
     if (variable->managed) {
         variable->managed_storage = ptr;
@@ -325,7 +324,8 @@ static cudaError_t load_kernel(struct irt_kernel *kernel, struct irtb_module *co
     return cudaSuccess;
 }
 
-// The place of the device in the kernel's list; NULL without memory. Caller holds the module's lock.
+// The place of the device in the kernel's list; NULL without memory. Caller holds the module's
+// lock.
 static struct irt_loaded *_Atomic *loaded_place_locked(struct irt_kernel *kernel,
                                                        const struct irt_device *device)
 {
@@ -402,8 +402,8 @@ cudaError_t irt_kernel_compile(struct irt_loaded *loaded)
         return (cudaError_t)(known - 1);
     }
     const struct irtb_backend *backend = irt_backend();
-    cudaError_t e = backend->function_compile ? backend->function_compile(loaded->function)
-                                              : cudaSuccess;
+    cudaError_t e =
+        backend->function_compile ? backend->function_compile(loaded->function) : cudaSuccess;
     if (e != cudaErrorMemoryAllocation) {
         atomic_store_explicit(&loaded->compiled, (int)e + 1, memory_order_release);
     }

@@ -34,9 +34,10 @@ bool irt_kernel_is_host_function(const void *func);
 // A kernel on one device. Lives as long as the module is loaded there.
 struct irt_loaded {
     struct irtb_function *function;
-    struct irtb_function_info info;  // as asked at loading; its dynamic shared maximum may have changed
-    _Atomic int dynamic_shared_max;  // bytes that a launch may ask for now
-    _Atomic int compiled;            // 0: not yet asked; else 1 + the cudaError_t of function_compile
+    struct irtb_function_info
+        info; // as asked at loading; its dynamic shared maximum may have changed
+    _Atomic int dynamic_shared_max; // bytes that a launch may ask for now
+    _Atomic int compiled; // 0: not yet asked; else 1 + the cudaError_t of function_compile
 };
 
 // The kernel on `device`; loads the module there when needed. Errors: 209 without usable PTX (one

@@ -21,11 +21,11 @@ struct orphan {
 
 static struct order {
     struct irt_mutex lock;
-    struct irt_stream *legacy;      // NULL until its first operation
+    struct irt_stream *legacy; // NULL until its first operation
     struct irt_stream *dirty;
-    struct orphan *orphans;         // oldest first
+    struct orphan *orphans; // oldest first
     struct orphan **orphans_end;
-    struct irtb_event *marker;      // recorded in the legacy stream after operation `recorded`
+    struct irtb_event *marker; // recorded in the legacy stream after operation `recorded`
     uint64_t serial, recorded;
 } orders[DEVICE_MAX] = {[0 ... DEVICE_MAX - 1] = {.lock = IRT_MUTEX_INIT(IRT_RANK_STREAM)}};
 
@@ -92,8 +92,7 @@ static void drop_first_orphan(struct order *order)
 static cudaError_t wait_for_blocking(struct order *order, struct irt_stream *legacy)
 {
     while (order->orphans) {
-        cudaError_t e =
-            irt_backend()->stream_wait_event(legacy->backend, order->orphans->marker);
+        cudaError_t e = irt_backend()->stream_wait_event(legacy->backend, order->orphans->marker);
         if (e) {
             return e;
         }

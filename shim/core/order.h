@@ -9,7 +9,8 @@
 
 #include "shim/core/stream.h"
 
-// Forgets a stream that is about to be destroyed. Work of it that is still queued stays ordered before later legacy operations.
+// Forgets a stream that is about to be destroyed. Work of it that is still queued stays ordered
+// before later legacy operations.
 void irt_order_remove(struct irt_stream *stream);
 
 // Takes the order lock of the stream's device (no lock for non-blocking streams) and enqueues the

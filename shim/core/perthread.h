@@ -28,12 +28,12 @@ struct irt_kernel_cache_line {
 enum { IRT_KERNEL_CACHE_LINES = 32 };
 
 struct irt_thread {
-    void **streams;                // handle of the per-thread stream by device ordinal, or NULL
+    void **streams; // handle of the per-thread stream by device ordinal, or NULL
     struct irt_call_configuration *calls;
     size_t call_count, call_capacity;
     uint64_t cache_version;
     struct irt_kernel_cache_line cache[IRT_KERNEL_CACHE_LINES];
-    bool watched;                  // the destructor is armed
+    bool watched; // the destructor is armed
 };
 
 // The calling thread's state. Never NULL.

@@ -18,10 +18,10 @@
 struct irt_kernel {
     struct irt_module *module;
     const void *host;
-    void *handle;              // opened at the first look-up and then constant; counts the module
-    struct irt_kernel *older;  // same host address, registered earlier and still live
-    struct irt_kernel *next;   // of the module
-    UT_hash_handle hh;         // only the newest of a host address is in the table
+    void *handle;             // opened at the first look-up and then constant; counts the module
+    struct irt_kernel *older; // same host address, registered earlier and still live
+    struct irt_kernel *next;  // of the module
+    UT_hash_handle hh;        // only the newest of a host address is in the table
     // By device ordinal; made under the module's lock, read without it.
     struct irt_loaded *_Atomic *_Atomic loaded;
     char name[];
@@ -29,9 +29,9 @@ struct irt_kernel {
 
 struct irt_variable {
     struct irt_module *module;
-    const void *host;          // host shadow, or address of the host pointer of a managed variable
+    const void *host; // host shadow, or address of the host pointer of a managed variable
     bool managed;
-    void *managed_storage;     // shared by all devices; guarded by the module's lock
+    void *managed_storage; // shared by all devices; guarded by the module's lock
     size_t size;
     struct irt_variable *older, *next;
     UT_hash_handle hh;
@@ -41,7 +41,7 @@ struct irt_variable {
 // A module on one device.
 struct irt_module_device {
     struct irtb_module *code;
-    cudaError_t error;         // why it cannot be loaded; asked once
+    cudaError_t error; // why it cannot be loaded; asked once
 };
 
 struct irt_module {
@@ -50,12 +50,12 @@ struct irt_module {
     const struct irt_fatbin_wrapper *wrapper; // valid while registered
     struct irt_kernel *kernels;
     struct irt_variable *variables;
-    const void *self;            // key: so that a handle is checked without touching it
+    const void *self; // key: so that a handle is checked without touching it
     UT_hash_handle hh;
 
-    struct irt_mutex lock;       // guards what follows
+    struct irt_mutex lock;             // guards what follows
     struct irt_module_device *devices; // by ordinal, NULL before the first load
-    bool chosen;                 // units and choice_error are valid
+    bool chosen;                       // units and choice_error are valid
     cudaError_t choice_error;
     struct irtb_code_unit *units; // text and name are malloc'ed
     size_t unit_count;

@@ -369,8 +369,7 @@ cudaError_t irt_core_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr,
     if (!irt_memory_find(devPtr, &memory)) {
         return pageable && length ? cudaSuccess : cudaErrorInvalidValue;
     }
-    bool managed =
-        memory.type == IRT_MEMORY_MANAGED || memory.type == IRT_MEMORY_MANAGED_VARIABLE;
+    bool managed = memory.type == IRT_MEMORY_MANAGED || memory.type == IRT_MEMORY_MANAGED_VARIABLE;
     bool whole = memory.start == devPtr && (!length || length == memory.size);
     return managed && whole ? cudaSuccess : cudaErrorInvalidValue;
 }

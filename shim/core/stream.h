@@ -38,19 +38,19 @@ struct irt_stream_hints {
 
 struct irt_stream {
     // Constant after creation.
-    void *handle;                // in the table of streams, also for the default streams
+    void *handle; // in the table of streams, also for the default streams
     struct irt_device *device;
     struct irtb_stream *backend;
     enum irt_stream_kind kind;
-    unsigned flags;              // cudaStreamNonBlocking or 0
-    int priority;                // clamped
-    unsigned long long id;       // unique for the life of the process
-    bool ordered;                // takes part in the order with the legacy stream: all but the
-                                 // non-blocking ones
+    unsigned flags;        // cudaStreamNonBlocking or 0
+    int priority;          // clamped
+    unsigned long long id; // unique for the life of the process
+    bool ordered;          // takes part in the order with the legacy stream: all but the
+                           // non-blocking ones
     // Guarded by the device's order lock (order.c).
-    struct irtb_event *marker;   // created when first needed
-    uint64_t seen;               // the last operation of the legacy stream this one is ordered after
-    bool dirty;                  // has work that the legacy stream has not been ordered after
+    struct irtb_event *marker; // created when first needed
+    uint64_t seen;             // the last operation of the legacy stream this one is ordered after
+    bool dirty;                // has work that the legacy stream has not been ordered after
     struct irt_stream *dirty_next, *dirty_previous;
     // Guarded by the lock of stream_attribute.c.
     struct irt_stream_hints hints;
@@ -89,7 +89,7 @@ cudaError_t irt_stream_wait(struct irt_stream *stream);
 cudaError_t irt_stream_poll(struct irt_stream *stream);
 
 // True while the calling thread runs a host function or callback of a stream: irt_api_enter then
-// answers cudaErrorNotPermitted (800).
+// answers cudaErrorNotPermitted (800). One load.
 bool irt_stream_in_host_function(void);
 
 // cudaDeviceReset: makes every stream of the device invalid, the default streams too (they come

@@ -19,7 +19,7 @@ enum irt_fatbin_result {
     IRT_FATBIN_CORRUPT,   // compressed text does not decode to the length it claims
     IRT_FATBIN_TOO_LARGE, // text longer than IRT_FATBIN_TEXT_MAX
     IRT_FATBIN_NO_MEMORY,
-    IRT_FATBIN_NO_PTX,    // well formed, but without a PTX entry
+    IRT_FATBIN_NO_PTX, // well formed, but without a PTX entry
 };
 
 enum irt_fatbin_kind {
@@ -56,17 +56,17 @@ struct irt_fatbin {
 
 // One entry. The pointers point into the buffer, the strings are not NUL-terminated.
 struct irt_fatbin_entry {
-    unsigned kind;                   // enum irt_fatbin_kind or a number not known here
-    unsigned arch;                   // 80 for sm_80 or compute_80
-    char variant;                    // 'a', 'f' or 0: the letter after the number
+    unsigned kind;                         // enum irt_fatbin_kind or a number not known here
+    unsigned arch;                         // 80 for sm_80 or compute_80
+    char variant;                          // 'a', 'f' or 0: the letter after the number
     unsigned version_major, version_minor; // PTX: version of the instruction set
     uint64_t flags;
     const unsigned char *payload;
-    size_t payload_size;             // stored bytes: compressed size, or with padding when plain
-    size_t text_size;                // claimed size when compressed (includes a NUL), else 0
-    const char *ident;               // source file name (-lineinfo, -G), or NULL
+    size_t payload_size; // stored bytes: compressed size, or with padding when plain
+    size_t text_size;    // claimed size when compressed (includes a NUL), else 0
+    const char *ident;   // source file name (-lineinfo, -G), or NULL
     size_t ident_size;
-    const char *options;             // ptxas command line of a PTX entry, or NULL
+    const char *options; // ptxas command line of a PTX entry, or NULL
     size_t options_size;
 };
 

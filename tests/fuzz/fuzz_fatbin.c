@@ -98,10 +98,20 @@ static void make_seeds(void)
     const struct build_entry entries[] = {
         {.kind = IRT_FATBIN_CUBIN, .arch = 80, .payload = "elf", .payload_size = 3},
         {.kind = IRT_FATBIN_PTX, .arch = 80, .payload = text, .payload_size = sizeof(text)},
-        {.kind = IRT_FATBIN_PTX, .arch = 75, .flags = IRT_FATBIN_FLAG_LZ4, .payload = packed[0],
-         .payload_size = (size_t)lz4, .text_size = sizeof(text)},
-        {.kind = IRT_FATBIN_PTX, .arch = 90, .flags = IRT_FATBIN_FLAG_ZSTD, .payload = packed[1],
-         .payload_size = zstd, .text_size = sizeof(text), .ident = "a.cu", .options = "-g"},
+        {.kind = IRT_FATBIN_PTX,
+         .arch = 75,
+         .flags = IRT_FATBIN_FLAG_LZ4,
+         .payload = packed[0],
+         .payload_size = (size_t)lz4,
+         .text_size = sizeof(text)},
+        {.kind = IRT_FATBIN_PTX,
+         .arch = 90,
+         .flags = IRT_FATBIN_FLAG_ZSTD,
+         .payload = packed[1],
+         .payload_size = zstd,
+         .text_size = sizeof(text),
+         .ident = "a.cu",
+         .options = "-g"},
     };
     const size_t count = sizeof(entries) / sizeof(entries[0]);
     build_begin(&image);
@@ -134,9 +144,10 @@ static int add_file(const char *path)
 // One change: a bit, a byte, a field of 2, 4 or 8 bytes with a value at an edge, or a moved run.
 static void mutate(unsigned char *bytes, size_t size)
 {
-    static const uint64_t edges[] = {0,      1,          7,          8,          16,
-                                     63,     64,         65,         0x7fffffff, 0x80000000,
-                                     0xffff, 0xfffffff8, UINT64_MAX, UINT64_MAX - 7, 1u << 29};
+    static const uint64_t edges[] = {
+        0,       1,          7,          8,      16,         63,         64,
+        65,      0x7fffffff, 0x80000000, 0xffff, 0xfffffff8, UINT64_MAX, UINT64_MAX - 7,
+        1u << 29};
     uint64_t pick = next_random();
     size_t at = (size_t)(next_random() % size);
     size_t width = (size_t)1 << (pick >> 8 & 3);

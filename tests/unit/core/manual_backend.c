@@ -25,7 +25,7 @@ struct op {
     struct record *record; // recorded here
     struct record *wait;   // waited for here
     struct op *next;
-    struct op *before;     // the one before in the stream, also when that has run
+    struct op *before; // the one before in the stream, also when that has run
     bool done;
     unsigned mark;
 };

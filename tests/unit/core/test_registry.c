@@ -11,8 +11,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../fatbin/build_fatbin.h"
 #include "manual_backend.h"
+#include "../fatbin/build_fatbin.h"
 #include "shim/fatbin/fatbin.h"
 
 TestSuite(registry, .timeout = 20);
@@ -55,15 +55,17 @@ static void start(void)
 static void build_text(struct build *image, unsigned kind, unsigned arch, const char *text)
 {
     build_begin(image);
-    build_add(image, &(struct build_entry){.kind = (uint16_t)kind, .arch = arch, .payload = text,
+    build_add(image, &(struct build_entry){.kind = (uint16_t)kind,
+                                           .arch = arch,
+                                           .payload = text,
                                            .payload_size = strlen(text)});
 }
 
 static void register_text(struct module *module, const char *text)
 {
     build_text(&module->image, IRT_FATBIN_PTX, 80, text);
-    module->wrapper = (struct irt_fatbin_wrapper){IRT_FATBIN_WRAPPER_MAGIC, 1, module->image.bytes,
-                                                  NULL};
+    module->wrapper =
+        (struct irt_fatbin_wrapper){IRT_FATBIN_WRAPPER_MAGIC, 1, module->image.bytes, NULL};
     module->handle = __cudaRegisterFatBinary(&module->wrapper);
     cr_assert(module->handle != NULL);
 }
@@ -195,7 +197,8 @@ Test(registry, managed_variables)
     static void *host_pointer, *other_pointer;
     void *address;
     start();
-    register_text(&module, ".entry first( .global managed shared_one = 7 . .global managed two = 8");
+    register_text(&module,
+                  ".entry first( .global managed shared_one = 7 . .global managed two = 8");
     register_kernel(&module, &host_a, "first");
     __cudaRegisterManagedVar(module.handle, &host_pointer, NULL, "shared_one", 0, sizeof(int), 0,
                              0);
@@ -251,8 +254,8 @@ Test(registry, linked_units)
     build_text(&units[1], IRT_FATBIN_PTX, 80, ".entry second(");
     build_begin(&module.image); // linked from PTX only: empty
     const void *linked[] = {units[0].bytes, units[1].bytes, NULL};
-    module.wrapper = (struct irt_fatbin_wrapper){IRT_FATBIN_WRAPPER_MAGIC, 2, module.image.bytes,
-                                                 linked};
+    module.wrapper =
+        (struct irt_fatbin_wrapper){IRT_FATBIN_WRAPPER_MAGIC, 2, module.image.bytes, linked};
     module.handle = __cudaRegisterFatBinary(&module.wrapper);
     register_kernel(&module, &host_a, "first");
     register_kernel(&module, &host_b, "second");
@@ -385,8 +388,8 @@ Test(registry, launch_attributes)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         cudaLaunchAttribute attribute = rows[i].attribute;
-        cudaLaunchConfig_t config = {.gridDim = {2, 1, 1}, .blockDim = {1, 1, 1},
-                                     .attrs = &attribute, .numAttrs = 1};
+        cudaLaunchConfig_t config = {
+            .gridDim = {2, 1, 1}, .blockDim = {1, 1, 1}, .attrs = &attribute, .numAttrs = 1};
         cudaError_t e = cudaLaunchKernelExC(&config, &host_a, none);
         cr_assert(e == rows[i].error, "row %zu: %s", i, cudaGetErrorName(e));
     }

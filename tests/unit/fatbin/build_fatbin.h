@@ -22,8 +22,8 @@ struct build_entry {
     uint32_t arch;
     uint64_t flags;
     const void *payload;
-    size_t payload_size; // stored bytes, before padding
-    uint64_t text_size;  // of compressed payload
+    size_t payload_size;   // stored bytes, before padding
+    uint64_t text_size;    // of compressed payload
     uint32_t extra_header; // bytes more than the 64 of the fixed part, a multiple of 8
     const char *ident, *options;
 };

@@ -5,9 +5,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <lz4.h>
+#include <zstd.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <zstd.h>
 
 #include "build_fatbin.h"
 #include "shim/fatbin/fatbin.h"
@@ -56,7 +56,8 @@ Test(fatbin, plain_text_with_and_without_nul)
     static const char *const texts[] = {"0123456789abcdef", "\n\n.version 1.0", ""};
     for (size_t i = 0; i < 3; i++) {
         build_begin(&image);
-        build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX, .arch = 75,
+        build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                                .arch = 75,
                                                 .payload = texts[i],
                                                 .payload_size = strlen(texts[i])});
         struct irt_fatbin fatbin = open_image();
@@ -74,13 +75,18 @@ Test(fatbin, compressed_texts)
     size_t zstd = ZSTD_compress(packed[1], sizeof(packed[1]), text, sizeof(text), 3);
     cr_assert(lz4 > 0 && !ZSTD_isError(zstd));
     build_begin(&image);
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX, .arch = 75,
-                                            .flags = IRT_FATBIN_FLAG_LZ4, .payload = packed[0],
+    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                            .arch = 75,
+                                            .flags = IRT_FATBIN_FLAG_LZ4,
+                                            .payload = packed[0],
                                             .payload_size = (size_t)lz4,
                                             .text_size = sizeof(text)});
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX, .arch = 80,
-                                            .flags = IRT_FATBIN_FLAG_ZSTD, .payload = packed[1],
-                                            .payload_size = zstd, .text_size = sizeof(text)});
+    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                            .arch = 80,
+                                            .flags = IRT_FATBIN_FLAG_ZSTD,
+                                            .payload = packed[1],
+                                            .payload_size = zstd,
+                                            .text_size = sizeof(text)});
     struct irt_fatbin fatbin = open_image();
     struct irt_fatbin_entry entry;
     for (int i = 0; i < 2; i++) {
@@ -102,9 +108,12 @@ Test(fatbin, large_compressed_text_with_a_window)
     size_t stored = ZSTD_compress(packed, room, large, size + 1, 1);
     cr_assert(stored < BUILD_MAX - 128);
     build_begin(&image);
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX, .arch = 80,
-                                            .flags = IRT_FATBIN_FLAG_ZSTD, .payload = packed,
-                                            .payload_size = stored, .text_size = size + 1});
+    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                            .arch = 80,
+                                            .flags = IRT_FATBIN_FLAG_ZSTD,
+                                            .payload = packed,
+                                            .payload_size = stored,
+                                            .text_size = size + 1});
     struct irt_fatbin fatbin = open_image();
     struct irt_fatbin_entry entry;
     cr_assert(eq(int, irt_fatbin_next(&fatbin, &entry), IRT_FATBIN_OK));
@@ -121,14 +130,22 @@ Test(fatbin, large_compressed_text_with_a_window)
 Test(fatbin, headers_of_any_size_and_unknown_kinds)
 {
     build_begin(&image);
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_CUBIN, .arch = 90, .payload = "elf",
-                                            .payload_size = 3, .extra_header = 24});
-    build_add(&image, &(struct build_entry){.kind = 77, .arch = 99, .payload = "?",
-                                            .payload_size = 1, .extra_header = 4096});
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_LTO_IR, .arch = 80, .payload = "x",
-                                            .payload_size = 1});
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX, .arch = 80, .payload = text,
-                                            .payload_size = sizeof(text), .ident = "file.cu",
+    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_CUBIN,
+                                            .arch = 90,
+                                            .payload = "elf",
+                                            .payload_size = 3,
+                                            .extra_header = 24});
+    build_add(&image,
+              &(struct build_entry){
+                  .kind = 77, .arch = 99, .payload = "?", .payload_size = 1, .extra_header = 4096});
+    build_add(&image,
+              &(struct build_entry){
+                  .kind = IRT_FATBIN_LTO_IR, .arch = 80, .payload = "x", .payload_size = 1});
+    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                            .arch = 80,
+                                            .payload = text,
+                                            .payload_size = sizeof(text),
+                                            .ident = "file.cu",
                                             .options = " -g --dont-merge-basicblocks "});
     struct irt_fatbin fatbin = open_image();
     struct irt_fatbin_entry entry;
@@ -140,8 +157,8 @@ Test(fatbin, headers_of_any_size_and_unknown_kinds)
     cr_assert(memcmp(entry.options, " -g --dont-merge-basicblocks ", 29) == 0);
     char said[128];
     irt_fatbin_describe(&fatbin, said, sizeof(said));
-    cr_assert(eq(str, said,
-                 (char *)"machine code for sm_90; PTX for compute_80; LTO code for lto_80"));
+    cr_assert(
+        eq(str, said, (char *)"machine code for sm_90; PTX for compute_80; LTO code for lto_80"));
     char cut[12];
     size_t whole = irt_fatbin_describe(&fatbin, cut, sizeof(cut));
     cr_assert(eq(sz, whole, strlen(said)));
@@ -155,10 +172,10 @@ Test(fatbin, choice_among_several)
         const char *inside, *said; // "80 90a": PTX entries; what is taken
         unsigned arch;
     } rows[] = {
-        {"75", "75", 80},      {"75 80 90", "80", 80}, {"75 80 90", "90", 0},
-        {"90 75", "75", 80},   {"120 90", "90", 80},   {"90a 90", "90", 80},
-        {"90 90a", "90", 90},  {"90a", "90a", 80},     {"100f 90a", "90a", 90},
-        {"80a 90", "90", 80},  {"75 80", "80", 121},   {"100f 103a", "103a", 0},
+        {"75", "75", 80},     {"75 80 90", "80", 80}, {"75 80 90", "90", 0},
+        {"90 75", "75", 80},  {"120 90", "90", 80},   {"90a 90", "90", 80},
+        {"90 90a", "90", 90}, {"90a", "90a", 80},     {"100f 90a", "90a", 90},
+        {"80a 90", "90", 80}, {"75 80", "80", 121},   {"100f 103a", "103a", 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         build_begin(&image);
@@ -168,8 +185,10 @@ Test(fatbin, choice_among_several)
             uint64_t flags = *end == 'a'   ? IRT_FATBIN_FLAG_ARCH_A
                              : *end == 'f' ? IRT_FATBIN_FLAG_ARCH_F
                                            : 0;
-            build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX, .arch = arch,
-                                                    .flags = flags, .payload = text,
+            build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                                    .arch = arch,
+                                                    .flags = flags,
+                                                    .payload = text,
                                                     .payload_size = sizeof(text)});
             p = end + (flags != 0);
             p += *p == ' ';
@@ -189,7 +208,9 @@ Test(fatbin, lies_in_the_header)
     struct irt_fatbin fatbin;
     size_t total;
     build_begin(&image);
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX, .arch = 80, .payload = text,
+    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                            .arch = 80,
+                                            .payload = text,
                                             .payload_size = sizeof(text)});
     cr_assert(eq(int, irt_fatbin_open(image.bytes, image.size, &fatbin, &total), IRT_FATBIN_OK));
     cr_assert(eq(sz, total, image.size));
@@ -206,9 +227,9 @@ Test(fatbin, lies_in_the_header)
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         struct build copy = image;
         build_put(&copy, lies[i].at, lies[i].value, lies[i].size);
-        cr_expect(eq(int, irt_fatbin_open(copy.bytes, copy.size, &fatbin, NULL),
-                     IRT_FATBIN_MALFORMED),
-                  "lie %zu", i);
+        cr_expect(
+            eq(int, irt_fatbin_open(copy.bytes, copy.size, &fatbin, NULL), IRT_FATBIN_MALFORMED),
+            "lie %zu", i);
     }
 }
 
@@ -241,12 +262,16 @@ Test(fatbin, lies_in_an_entry)
     size_t zstd = ZSTD_compress(packed[1], sizeof(packed[1]), text, sizeof(text), 3);
     for (int form = 0; form < 2; form++) {
         build_begin(&image);
-        size_t at = build_add(
-            &image, &(struct build_entry){
-                        .kind = IRT_FATBIN_PTX, .arch = 80,
-                        .flags = form ? IRT_FATBIN_FLAG_ZSTD : IRT_FATBIN_FLAG_LZ4,
-                        .payload = packed[form], .payload_size = form ? zstd : (size_t)lz4,
-                        .text_size = sizeof(text), .ident = "file.cu", .options = "-x"});
+        size_t at =
+            build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                                    .arch = 80,
+                                                    .flags = form ? IRT_FATBIN_FLAG_ZSTD
+                                                                  : IRT_FATBIN_FLAG_LZ4,
+                                                    .payload = packed[form],
+                                                    .payload_size = form ? zstd : (size_t)lz4,
+                                                    .text_size = sizeof(text),
+                                                    .ident = "file.cu",
+                                                    .options = "-x"});
         for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
             struct build copy = image;
             build_put(&copy, at + lies[i].at, lies[i].value, lies[i].size);
@@ -277,12 +302,17 @@ Test(fatbin, truncation_at_every_byte)
     char packed[512];
     size_t zstd = ZSTD_compress(packed, sizeof(packed), text, sizeof(text), 3);
     build_begin(&image);
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_CUBIN, .arch = 80, .payload = "elf",
-                                            .payload_size = 3});
-    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX, .arch = 80,
-                                            .flags = IRT_FATBIN_FLAG_ZSTD, .payload = packed,
-                                            .payload_size = zstd, .text_size = sizeof(text),
-                                            .ident = "i", .options = "o"});
+    build_add(&image,
+              &(struct build_entry){
+                  .kind = IRT_FATBIN_CUBIN, .arch = 80, .payload = "elf", .payload_size = 3});
+    build_add(&image, &(struct build_entry){.kind = IRT_FATBIN_PTX,
+                                            .arch = 80,
+                                            .flags = IRT_FATBIN_FLAG_ZSTD,
+                                            .payload = packed,
+                                            .payload_size = zstd,
+                                            .text_size = sizeof(text),
+                                            .ident = "i",
+                                            .options = "o"});
     for (size_t size = 0; size < image.size; size++) {
         unsigned char *exact = malloc(size ? size : 1);
         memcpy(exact, image.bytes, size);
