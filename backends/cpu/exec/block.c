@@ -463,11 +463,45 @@ static bool run_alike(struct exec_block *block, bool *progress)
     return true;
 }
 
+// The usual case of a warp: all its lanes come to the same warp operation. True when they did, it
+// is performed and all can go on; else what they did is written down.
+static bool run_warp_alike(struct exec_block *block, unsigned index, bool *progress)
+{
+    struct exec_warp *warp = &block->warp[index];
+    exec_thread_fn function = block->grid->launch->kernel->thread;
+    uint32_t ran = warp->live, exited = 0, base = index * EXEC_WARP_SIZE;
+    for (uint32_t lanes = ran; lanes; lanes &= lanes - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+        block->ctx.current = base + lane;
+        int status = function(&block->ctx, exec_block_thread(block, base + lane));
+        exited |= (uint32_t)(status == EXEC_EXIT) << lane;
+    }
+    if (!exited && exec_warp_alike(block, index, ran)) {
+        warp->spinning = 0;
+        *progress = true;
+        return true;
+    }
+    for (uint32_t lanes = ran; lanes; lanes &= lanes - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+        *progress |=
+            after_thread(block, base + lane, exited >> lane & 1u ? EXEC_EXIT : EXEC_SUSPEND);
+    }
+    return false;
+}
+
 static bool run_warp(struct exec_block *block, unsigned index)
 {
     struct exec_warp *warp = &block->warp[index];
     bool progress = false;
     for (int i = 0; i < SERVES_PER_PASS; i++) {
+        if (warp->live && warp->runnable == warp->live && !warp->yielded) {
+            if (run_warp_alike(block, index, &progress)) {
+                continue;
+            }
+            if (!warp->warp_wait) {
+                break;
+            }
+        }
         uint32_t lanes;
         while ((lanes = warp->runnable & ~warp->yielded) != 0) {
             // Lanes in order; those that a barrier releases meanwhile come in the next round.

@@ -76,7 +76,10 @@ enum exec_block_result exec_block_run(struct exec_block *block, unsigned patienc
 // Performs every warp operation whose lanes have all arrived; true when lanes were released. An
 // operation that is wrong in itself leaves through exec_fault_leave.
 bool exec_warp_serve(struct exec_block *block, unsigned warp);
-// The same for operations on the lanes that happen to be converged; when nothing else can run.
+// All live lanes of a warp, `ran`, have just suspended, and nothing is written down about it:
+// performs their operation if it is one for all of them. False: it is not.
+bool exec_warp_alike(struct exec_block *block, unsigned warp, uint32_t ran);
+// Performs operations on the lanes that happen to be converged; when nothing else can run.
 bool exec_warp_serve_converged(struct exec_block *block, unsigned warp);
 // "shfl.sync", … for messages.
 const char *exec_request_name(const struct exec_request *request);

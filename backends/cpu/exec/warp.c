@@ -47,7 +47,8 @@ const char *exec_request_name(const struct exec_request *request)
     return kind < sizeof names / sizeof *names && names[kind] ? names[kind] : "unknown request";
 }
 
-static void do_shfl(const struct members *m)
+// PTX ISA, shfl.sync: the source lane, and whether it is in range (p).
+static inline __attribute__((always_inline)) void shfl_all(const struct members *m, uint32_t op)
 {
     EACH_LANE(lane, m->mask)
     {
@@ -55,32 +56,34 @@ static void do_shfl(const struct members *m)
         int delta = (int)(r->b & 0x1fu), clamp = (int)(r->c & 0x1fu);
         int segment = (int)((r->c >> 8) & 0x1fu), own = (int)lane;
         int max_lane = (own & segment) | (clamp & ~segment & 0x1f);
-        int min_lane = own & segment;
-        int from;
-        bool in_range;
-        switch (r->op) {
-        case EXEC_SHFL_UP:
-            from = own - delta;
-            in_range = from >= max_lane;
-            break;
-        case EXEC_SHFL_DOWN:
-            from = own + delta;
-            in_range = from <= max_lane;
-            break;
-        case EXEC_SHFL_BFLY:
-            from = own ^ delta;
-            in_range = from <= max_lane;
-            break;
-        default:
-            from = min_lane | (delta & ~segment & 0x1f);
-            in_range = from <= max_lane;
-            break;
-        }
+        int from = op == EXEC_SHFL_UP     ? own - delta
+                   : op == EXEC_SHFL_DOWN ? own + delta
+                   : op == EXEC_SHFL_BFLY ? own ^ delta
+                                          : (own & segment) | (delta & ~segment & 0x1f);
+        bool in_range = op == EXEC_SHFL_UP ? from >= max_lane : from <= max_lane;
         from = in_range ? from : own;
         // A source that does not take part gives an undefined value: the lane keeps its own.
         bool there = (m->mask >> from) & 1u;
         r->result = (uint32_t)m->request[there ? from : own]->a;
         r->result_pred = in_range;
+    }
+}
+
+static void do_shfl(const struct members *m)
+{
+    switch (m->request[first_lane(m->mask)]->op) {
+    case EXEC_SHFL_UP:
+        shfl_all(m, EXEC_SHFL_UP);
+        break;
+    case EXEC_SHFL_DOWN:
+        shfl_all(m, EXEC_SHFL_DOWN);
+        break;
+    case EXEC_SHFL_BFLY:
+        shfl_all(m, EXEC_SHFL_BFLY);
+        break;
+    default:
+        shfl_all(m, EXEC_SHFL_IDX);
+        break;
     }
 }
 
@@ -277,6 +280,27 @@ static void release(struct exec_warp *warp, uint32_t mask)
 static bool needs_all(uint32_t kind)
 {
     return kind != EXEC_REQ_ACTIVEMASK && kind != EXEC_REQ_CONVERGED;
+}
+
+bool exec_warp_alike(struct exec_block *block, unsigned index, uint32_t ran)
+{
+    struct members members;
+    collect(block, index, ran, &members);
+    const struct exec_request *first =
+        &exec_block_thread(block, index * EXEC_WARP_SIZE + first_lane(ran))->request;
+    if (first->kind < EXEC_REQ_WARP_SYNC || first->kind > EXEC_REQ_ELECT ||
+        (first->mask & ran) != ran) {
+        return false;
+    }
+    EACH_LANE(lane, ran)
+    {
+        const struct exec_request *r = members.request[lane];
+        if (r->kind != first->kind || r->op != first->op || r->mask != first->mask) {
+            return false;
+        }
+    }
+    perform(first->kind, &members);
+    return true;
 }
 
 bool exec_warp_serve(struct exec_block *block, unsigned index)
