@@ -11,6 +11,7 @@ typedef cudaError_t (*read_attribute)(const cudaLaunchAttributeValue *value,
 
 static cudaError_t hint(const cudaLaunchAttributeValue *value, struct irt_launch_request *request)
 {
+    (void)value, (void)request;
     return cudaSuccess;
 }
 
@@ -18,6 +19,7 @@ static cudaError_t hint(const cudaLaunchAttributeValue *value, struct irt_launch
 static cudaError_t refused(const cudaLaunchAttributeValue *value,
                            struct irt_launch_request *request)
 {
+    (void)value, (void)request;
     return cudaErrorInvalidValue;
 }
 

@@ -154,8 +154,8 @@ static cudaError_t choose_units(struct irt_module *module, unsigned arch)
 static void drop_units(struct irt_module *module)
 {
     for (size_t i = 0; i < module->unit_count; i++) {
-        free((void *)(uintptr_t)module->units[i].text);
-        free((void *)(uintptr_t)module->units[i].name);
+        free((void *)module->units[i].text);
+        free((void *)module->units[i].name);
     }
     free(module->units);
     module->units = NULL;
@@ -179,7 +179,7 @@ static cudaError_t add_variable(struct irt_variable *variable, struct irt_device
     if (variable->managed) {
         variable->managed_storage = ptr;
         variable->module->managed_owner = device;
-        *(void **)(uintptr_t)variable->host = ptr;
+        *(void **)variable->host = ptr;
     }
     if (size) {
         cudaError_t e = irt_memory_add(&(struct irt_memory){
@@ -290,7 +290,7 @@ cudaError_t irt_module_init_managed(struct irt_module *module, struct irt_device
     // The program reads through the pointers without asking.
     irt_mutex_lock(&module->lock);
     for (struct irt_variable *v = module->variables; v; v = v->next) {
-        void **pointer = v->managed ? (void **)(uintptr_t)v->host : NULL;
+        void **pointer = v->managed ? (void **)v->host : NULL;
         if (pointer && !*pointer) {
             irt_log("module", IRT_LOG_ERROR,
                     "managed variable %s reads as zero: its module cannot be loaded", v->name);
@@ -483,7 +483,7 @@ void irt_module_reset_device(struct irt_device *device)
 static void restore_one(struct irt_module *module, void *context)
 {
     for (struct irt_variable *v = module->variables; v; v = v->next) {
-        if (v->managed && !v->managed_storage && *(void **)(uintptr_t)v->host) {
+        if (v->managed && !v->managed_storage && *(void **)v->host) {
             irt_module_init_managed(module, context);
             return;
         }

@@ -71,13 +71,13 @@ void irt_module_each(void (*visit)(struct irt_module *module, void *context), vo
     if (!list) {
         count = 0;
     }
-    unsigned i = 0;
-    for (struct irt_module *m = modules; m && i < count; m = m->hh.next) {
+    unsigned filled = 0;
+    for (struct irt_module *m = modules; m && filled < count; m = m->hh.next) {
         irt_module_ref(m);
-        list[i++] = m;
+        list[filled++] = m;
     }
     irt_mutex_unlock(&lock);
-    for (i = 0; i < count; i++) {
+    for (unsigned i = 0; i < filled; i++) {
         visit(list[i], context);
         irt_module_unref(list[i]);
     }
@@ -119,15 +119,20 @@ void **irt_core___cudaRegisterFatBinary(void *fatCubin)
     return (void **)module;
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): the prototypes are NVIDIA's
+
 // Everything was recorded already; the call only marks the end.
 void irt_core___cudaRegisterFatBinaryEnd(void **fatCubinHandle)
 {
+    (void)fatCubinHandle;
 }
 
 void irt_core___cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *deviceFun,
                                      const char *deviceName, int thread_limit, uint3 *tid,
                                      uint3 *bid, dim3 *bDim, dim3 *gDim, int *wSize)
 {
+    // The name comes twice, the rest is always -1 and NULL: bounds are in the PTX.
+    (void)deviceFun, (void)thread_limit, (void)tid, (void)bid, (void)bDim, (void)gDim, (void)wSize;
     if (!hostFun || !deviceName) {
         return;
     }
@@ -196,6 +201,7 @@ void irt_core___cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *devi
                                 const char *deviceName, int ext, size_t size, int constant,
                                 int global)
 {
+    (void)deviceAddress, (void)ext, (void)constant, (void)global;
     register_variable(fatCubinHandle, hostVar, deviceName, size, false);
 }
 
@@ -203,8 +209,11 @@ void irt_core___cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrA
                                        char *deviceAddress, const char *deviceName, int ext,
                                        size_t size, int constant, int global)
 {
+    (void)deviceAddress, (void)ext, (void)constant, (void)global;
     register_variable(fatCubinHandle, hostVarPtrAddress, deviceName, size, true);
 }
+
+// NOLINTEND(readability-non-const-parameter)
 
 void irt_core___cudaRegisterHostVar(void **fatCubinHandle, const char *deviceName, char *hostVar,
                                     size_t size)
@@ -232,7 +241,7 @@ char irt_core___cudaInitModule(void **fatCubinHandle)
     if (e) {
         irt_error_set_last(e);
     }
-    return e == cudaSuccess;
+    return (char)(e == cudaSuccess);
 }
 
 // Takes a kernel out of the table; an older one of the same address comes back.
@@ -241,7 +250,7 @@ static void withdraw_kernel(struct irt_kernel *kernel)
     struct irt_kernel *newest = NULL;
     HASH_FIND_PTR(kernels, &kernel->host, newest);
     if (newest == kernel) {
-        HASH_DEL(kernels, kernel);
+        HASH_DEL(kernels, kernel); // NOLINT(clang-analyzer-core.NullDereference): uthash
         if (kernel->older) {
             HASH_ADD_PTR(kernels, host, kernel->older);
         }
@@ -260,7 +269,7 @@ static void withdraw_variable(struct irt_variable *variable)
     struct irt_variable *newest = NULL;
     HASH_FIND_PTR(variables, &variable->host, newest);
     if (newest == variable) {
-        HASH_DEL(variables, variable);
+        HASH_DEL(variables, variable); // NOLINT(clang-analyzer-core.NullDereference): uthash
         if (variable->older) {
             HASH_ADD_PTR(variables, host, variable->older);
         }

@@ -91,6 +91,14 @@ static const char *header_string(const unsigned char *entry, size_t header, uint
     return (const char *)entry + offset;
 }
 
+static char variant_of(uint64_t flags)
+{
+    if (flags & IRT_FATBIN_FLAG_ARCH_A) {
+        return 'a';
+    }
+    return flags & IRT_FATBIN_FLAG_ARCH_F ? 'f' : '\0';
+}
+
 enum irt_fatbin_result irt_fatbin_next(struct irt_fatbin *fatbin,
                                        struct irt_fatbin_entry *ret_entry)
 {
@@ -118,9 +126,7 @@ enum irt_fatbin_result irt_fatbin_next(struct irt_fatbin *fatbin,
     struct irt_fatbin_entry e = {
         .kind = read16(p + ENTRY_KIND),
         .arch = read32(p + ENTRY_ARCH),
-        .variant = flags & IRT_FATBIN_FLAG_ARCH_A   ? 'a'
-                   : flags & IRT_FATBIN_FLAG_ARCH_F ? 'f'
-                                                    : 0,
+        .variant = variant_of(flags),
         .version_major = read16(p + ENTRY_MAJOR),
         .version_minor = read16(p + ENTRY_MINOR),
         .flags = flags,
