@@ -36,6 +36,14 @@ struct lane_op {
 static struct ir_operand lane(struct ir_build *b, const struct lane_op *how, unsigned count,
                               const struct ir_operand *sources)
 {
+    bool integer_sat = (how->flags & IR_FLAG_SAT) != 0 && !ir_is_float(how->type);
+    if (integer_sat && (how->flags & IR_FLAG_SIGNED) == 0) { // min(x, ~y) + y, max(x, y) - y
+        struct ir_operand x = sources[0], y = sources[1];
+        x = how->op == IR_add
+                ? ir_op2(b, IR_min, how->type, 0, x, ir_op1(b, IR_not, how->type, 0, y))
+                : ir_op2(b, IR_max, how->type, 0, x, y);
+        return ir_op2(b, how->op, how->type, 0, x, y);
+    }
     // min and max take three sources since PTX 8.8.
     bool fold = count == 3 && (how->op == IR_min || how->op == IR_max);
     unsigned first = fold ? 2 : count;

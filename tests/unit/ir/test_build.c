@@ -39,6 +39,8 @@ Test(build, integers)
     static const struct row rows[] = {
         { LD "add.s32 %r9, %r1, %r2;" ST32, { "add.i32.s v" } },
         { LD "add.sat.s32 %r9, %r1, %r2;" ST32, { "add.i32.s.sat" } },
+        { LD "add.sat.u16x2 %r9, %r1, %r2;" ST32, { "unpack.i32", "not.i16", "min.i16 v" } },
+        { LD "sub.sat.s8x4 %r9, %r1, %r2;" ST32, { "sub.i8.s.sat" } },
         { LD "add.cc.u32 %r4, %r1, %r2; addc.u32 %r9, %r3, 0;" ST32,
           { "add.i32.cc_out", "add.i32.cc_in" } },
         { LD "sub.cc.u32 %r4, %r1, %r2; subc.cc.u32 %r5, %r3, 0; subc.u32 %r9, %r4, %r5;" ST32,
