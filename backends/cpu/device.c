@@ -171,15 +171,8 @@ cudaError_t cpu_device_count(int *ret_count)
 
 static int read_clock_khz(void)
 {
-    int khz = 0;
-    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
-    if (file) {
-        if (fscanf(file, "%d", &khz) != 1) {
-            khz = 0;
-        }
-        fclose(file);
-    }
-    return khz > 0 ? khz : 2000000;
+    size_t khz = cpu_number_in("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+    return khz > 0 && khz < 100000000 ? (int)khz : 2000000;
 }
 
 static void set3(int *values, int x, int y, int z)

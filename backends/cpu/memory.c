@@ -80,7 +80,8 @@ static char *map_guarded(size_t size, size_t alignment, void **ret_mapping, size
     if (mapping == MAP_FAILED) {
         return NULL;
     }
-    char *base = (char *)(((uintptr_t)mapping + GUARD + alignment - 1) & ~(alignment - 1));
+    char *base = mapping + GUARD;
+    base += -(uintptr_t)base & (alignment - 1);
     if (mprotect(base, size, PROT_READ | PROT_WRITE)) {
         munmap(mapping, whole);
         return NULL;
@@ -277,6 +278,22 @@ void cpu_heap_clear(struct cpu_heap *heap)
     }
 }
 
+size_t cpu_number_in(const char *path)
+{
+    char line[64] = "";
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return 0;
+    }
+    if (!fgets(line, sizeof line, file)) {
+        line[0] = '\0';
+    }
+    fclose(file);
+    errno = 0;
+    unsigned long long value = strtoull(line, NULL, 10); // words like "max" give 0
+    return errno ? 0 : (size_t)value;
+}
+
 size_t cpu_machine_memory(void)
 {
     static const char *const limits[] = {
@@ -286,14 +303,8 @@ size_t cpu_machine_memory(void)
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        FILE *file = fopen(limits[i], "re");
-        unsigned long long limit;
-        if (file) {
-            if (fscanf(file, "%llu", &limit) == 1 && limit > 0 && limit < memory) {
-                memory = (size_t)limit;
-            }
-            fclose(file);
-        }
+        size_t limit = cpu_number_in(limits[i]);
+        memory = limit && limit < memory ? limit : memory;
     }
     return memory;
 }
@@ -301,11 +312,10 @@ size_t cpu_machine_memory(void)
 bool cpu_range_mapped(const void *ptr, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uintptr_t start = (uintptr_t)ptr & ~(uintptr_t)(page - 1);
-    uintptr_t end = (uintptr_t)ptr + size;
-    if (end < (uintptr_t)ptr) {
+    size_t before = (uintptr_t)ptr & (page - 1);
+    if ((uintptr_t)ptr + size < (uintptr_t)ptr) {
         return false;
     }
     // msync reports an unmapped page in the range without touching anything.
-    return msync((void *)start, end - start, MS_ASYNC) == 0;
+    return msync((char *)ptr - before, size + before, MS_ASYNC) == 0;
 }

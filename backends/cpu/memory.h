@@ -36,5 +36,7 @@ void cpu_heap_info(struct cpu_heap *heap, size_t *ret_free, size_t *ret_total);
 void cpu_heap_clear(struct cpu_heap *heap);
 // Bytes of RAM that the process may use (the smaller of the machine's and the control group's).
 size_t cpu_machine_memory(void);
+// The whole number that a file of /proc or /sys begins with; 0 when there is none.
+size_t cpu_number_in(const char *path);
 // True when every page of the range is mapped.
 bool cpu_range_mapped(const void *ptr, size_t size);

@@ -167,7 +167,7 @@ static void rest(struct idle *idle)
             idle->told = true;
             exec_pool_spin_begin();
         }
-        struct timespec pause = {0, spent < 100 * SPIN_YIELD_NS ? 20000 : 100000};
+        struct timespec pause = {0, spent < (uint64_t)SPIN_YIELD_NS * 100 ? 20000 : 100000};
         nanosleep(&pause, NULL);
     }
 }

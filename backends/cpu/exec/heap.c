@@ -51,10 +51,10 @@ struct exec_heap *exec_heap_create(size_t limit)
 
 static void clear_locked(struct exec_heap *heap)
 {
-    struct piece *piece, *next;
-    HASH_ITER(hh, heap->allocated, piece, next)
-    {
-        HASH_DEL(heap->allocated, piece);
+    struct piece *piece = heap->allocated, *next;
+    HASH_CLEAR(hh, heap->allocated); // the table; the pieces stay linked
+    for (; piece; piece = next) {
+        next = piece->hh.next;
         free(piece);
     }
     for (unsigned i = 0; i < CLASSES; i++) {

@@ -316,6 +316,7 @@ static void wake_workers(unsigned count)
         }
         char name[16];
         snprintf(name, sizeof name, "irt-cpu-%u", number);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a number for the thread, never followed
         if (exec_thread_start(worker_main, (void *)(uintptr_t)number, name)) {
             pthread_mutex_lock(&pool.lock);
             pool.started--;
@@ -457,9 +458,9 @@ static void *host_main(void *argument)
             }
             struct timespec end;
             clock_gettime(CLOCK_REALTIME, &end);
-            end.tv_nsec += HOST_IDLE_MS * 1000000l;
-            end.tv_sec += end.tv_nsec / 1000000000l;
-            end.tv_nsec %= 1000000000l;
+            end.tv_nsec += HOST_IDLE_MS * 1000000L;
+            end.tv_sec += end.tv_nsec / 1000000000L;
+            end.tv_nsec %= 1000000000L;
             pool.host_idle++;
             int r = pthread_cond_timedwait(&pool.host_cond, &pool.host_lock, &end);
             pool.host_idle--;

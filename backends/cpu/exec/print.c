@@ -78,6 +78,13 @@ static const void *take(struct cursor *arguments, size_t size)
     return value;
 }
 
+static void *take_pointer(struct cursor *arguments)
+{
+    void *value;
+    memcpy(&value, take(arguments, sizeof value), sizeof value);
+    return value;
+}
+
 static int32_t take_int(struct cursor *arguments)
 {
     int32_t value;
@@ -186,9 +193,9 @@ static int convert(char *to, size_t size, const struct conversion *c, struct cur
     case 'c':
         return snprintf(to, size, c->spec, take_int(arguments));
     case 'p':
-        return snprintf(to, size, c->spec, (void *)(uintptr_t)take_long(arguments));
+        return snprintf(to, size, c->spec, take_pointer(arguments));
     case 's': {
-        const char *text = (const char *)(uintptr_t)take_long(arguments);
+        const char *text = take_pointer(arguments);
         return snprintf(to, size, c->spec, text ? text : "(null)");
     }
     default: {
@@ -308,7 +315,7 @@ void exec_printf_flush(struct exec_printf *fifo)
     }
     pthread_mutex_unlock(&fifo->write_lock);
     if (lost) {
-        exec_log(1, "kernels printed more than cudaLimitPrintfFifoSize holds; the oldest lines "
+        EXEC_LOG(1, "kernels printed more than cudaLimitPrintfFifoSize holds; the oldest lines "
                     "are lost");
     }
 }

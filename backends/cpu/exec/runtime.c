@@ -53,9 +53,8 @@ static __attribute__((noreturn)) void rt_assert(struct exec_ctx *ctx, const char
                      file ? file : "?", line, function ? function : "?", ctx->ctaid[0],
                      ctx->ctaid[1], ctx->ctaid[2], tid[0], tid[1], tid[2], message ? message : "?");
     size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
-    if (write(STDERR_FILENO, text, length) < 0) {
-        length = 0; // nowhere to say it; the error code remains
-    }
+    ssize_t written = write(STDERR_FILENO, text, length);
+    (void)written; // nowhere to say it otherwise; the error code remains
     exec_fault_leave(cudaErrorAssert, "assertion failed");
 }
 
@@ -112,7 +111,7 @@ void exec_grid_fail(struct exec_grid *grid, const struct exec_ctx *ctx, cudaErro
     }
     uint32_t tid[3];
     thread_index(ctx, tid);
-    exec_log(0, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s (error %d)",
+    EXEC_LOG(0, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s (error %d)",
              grid->launch->kernel->name, ctx->ctaid[0], ctx->ctaid[1], ctx->ctaid[2], tid[0],
              tid[1], tid[2], what, (int)error);
 }

@@ -91,7 +91,7 @@ struct irtb_event {
 // Where the executor's messages go (irtb_host.log's levels); nowhere while it is not set.
 extern void (*exec_log_hook)(const char *subsystem, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#define exec_log(level, ...)                             \
+#define EXEC_LOG(level, ...)                             \
     do {                                                 \
         if (exec_log_hook) {                             \
             exec_log_hook("exec", (level), __VA_ARGS__); \

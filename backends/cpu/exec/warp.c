@@ -16,9 +16,11 @@ struct members {
 };
 
 // Loops over the lanes of a mask, lowest first.
+// NOLINTBEGIN(bugprone-macro-parentheses): `lane` is declared
 #define EACH_LANE(lane, mask_)                                                             \
     for (uint32_t lane##_left = (mask_), lane = first_lane(lane##_left); lane##_left != 0; \
          lane##_left &= lane##_left - 1, lane = first_lane(lane##_left))
+// NOLINTEND(bugprone-macro-parentheses)
 
 static uint32_t first_lane(uint32_t mask)
 {
