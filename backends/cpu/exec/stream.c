@@ -487,6 +487,7 @@ void exec_stream_unblock(struct irtb_stream *stream)
 }
 
 // ---------------------------------------------------------------- waiting
+// NOLINTBEGIN(clang-analyzer-unix.Malloc): it does not follow the counted references
 
 bool exec_stream_help(struct irtb_stream *stream, uint64_t target, int depth)
 {
@@ -527,7 +528,6 @@ bool exec_stream_help(struct irtb_stream *stream, uint64_t target, int depth)
 static void wait_for(struct irtb_stream *stream, uint64_t target)
 {
     uint64_t spin_end = 0;
-    // The caller holds a reference. NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
     while (atomic_load(&stream->completed) < target) {
         if (exec_stream_help(stream, target, 0)) {
             spin_end = 0;
@@ -594,7 +594,6 @@ cudaError_t exec_device_synchronize(struct exec_device *device)
         }
         pthread_mutex_unlock(&device->lock);
         for (size_t i = 0; i < count; i++) {
-            // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): referenced above
             wait_for(targets[i].stream, targets[i].count);
             exec_stream_unref(targets[i].stream);
         }
@@ -610,3 +609,4 @@ cudaError_t exec_device_synchronize(struct exec_device *device)
     free(many);
     return device_error(device);
 }
+// NOLINTEND(clang-analyzer-unix.Malloc)
