@@ -14,22 +14,22 @@
 static const struct {
     uint8_t type, storage, sign, lanes;
 } readings[] = {
-    [PTX_S8] = { IR_I8, IR_I8, 1, 1 },          [PTX_S16] = { IR_I16, IR_I16, 1, 1 },
-    [PTX_S32] = { IR_I32, IR_I32, 1, 1 },       [PTX_S64] = { IR_I64, IR_I64, 1, 1 },
-    [PTX_U8] = { IR_I8, IR_I8, 0, 1 },          [PTX_U16] = { IR_I16, IR_I16, 0, 1 },
-    [PTX_U32] = { IR_I32, IR_I32, 0, 1 },       [PTX_U64] = { IR_I64, IR_I64, 0, 1 },
-    [PTX_B8] = { IR_I8, IR_I8, 0, 1 },          [PTX_B16] = { IR_I16, IR_I16, 0, 1 },
-    [PTX_B32] = { IR_I32, IR_I32, 0, 1 },       [PTX_B64] = { IR_I64, IR_I64, 0, 1 },
-    [PTX_B128] = { IR_I128, IR_I128, 0, 1 },    [PTX_F16] = { IR_F16, IR_I16, 0, 1 },
-    [PTX_F16X2] = { IR_F16, IR_I32, 0, 2 },     [PTX_BF16] = { IR_BF16, IR_I16, 0, 1 },
-    [PTX_BF16X2] = { IR_BF16, IR_I32, 0, 2 },   [PTX_F32] = { IR_F32, IR_I32, 0, 1 },
-    [PTX_F64] = { IR_F64, IR_I64, 0, 1 },       [PTX_F32X2] = { IR_F32, IR_I64, 0, 2 },
-    [PTX_TF32] = { IR_TF32, IR_I32, 0, 1 },     [PTX_E4M3X2] = { IR_E4M3, IR_I16, 0, 2 },
-    [PTX_E5M2X2] = { IR_E5M2, IR_I16, 0, 2 },   [PTX_E2M1X2] = { IR_E2M1, IR_I8, 0, 2 },
-    [PTX_E2M3X2] = { IR_E2M3, IR_I16, 0, 2 },   [PTX_E3M2X2] = { IR_E3M2, IR_I16, 0, 2 },
-    [PTX_UE8M0X2] = { IR_UE8M0, IR_I16, 0, 2 }, [PTX_PRED] = { IR_I1, IR_I1, 0, 1 },
-    [PTX_S16X2] = { IR_I16, IR_I32, 1, 2 },     [PTX_U16X2] = { IR_I16, IR_I32, 0, 2 },
-    [PTX_U8X4] = { IR_I8, IR_I32, 0, 4 },       [PTX_S8X4] = { IR_I8, IR_I32, 1, 4 },
+    [PTX_S8] = {IR_I8, IR_I8, 1, 1},          [PTX_S16] = {IR_I16, IR_I16, 1, 1},
+    [PTX_S32] = {IR_I32, IR_I32, 1, 1},       [PTX_S64] = {IR_I64, IR_I64, 1, 1},
+    [PTX_U8] = {IR_I8, IR_I8, 0, 1},          [PTX_U16] = {IR_I16, IR_I16, 0, 1},
+    [PTX_U32] = {IR_I32, IR_I32, 0, 1},       [PTX_U64] = {IR_I64, IR_I64, 0, 1},
+    [PTX_B8] = {IR_I8, IR_I8, 0, 1},          [PTX_B16] = {IR_I16, IR_I16, 0, 1},
+    [PTX_B32] = {IR_I32, IR_I32, 0, 1},       [PTX_B64] = {IR_I64, IR_I64, 0, 1},
+    [PTX_B128] = {IR_I128, IR_I128, 0, 1},    [PTX_F16] = {IR_F16, IR_I16, 0, 1},
+    [PTX_F16X2] = {IR_F16, IR_I32, 0, 2},     [PTX_BF16] = {IR_BF16, IR_I16, 0, 1},
+    [PTX_BF16X2] = {IR_BF16, IR_I32, 0, 2},   [PTX_F32] = {IR_F32, IR_I32, 0, 1},
+    [PTX_F64] = {IR_F64, IR_I64, 0, 1},       [PTX_F32X2] = {IR_F32, IR_I64, 0, 2},
+    [PTX_TF32] = {IR_TF32, IR_I32, 0, 1},     [PTX_E4M3X2] = {IR_E4M3, IR_I16, 0, 2},
+    [PTX_E5M2X2] = {IR_E5M2, IR_I16, 0, 2},   [PTX_E2M1X2] = {IR_E2M1, IR_I8, 0, 2},
+    [PTX_E2M3X2] = {IR_E2M3, IR_I16, 0, 2},   [PTX_E3M2X2] = {IR_E3M2, IR_I16, 0, 2},
+    [PTX_UE8M0X2] = {IR_UE8M0, IR_I16, 0, 2}, [PTX_PRED] = {IR_I1, IR_I1, 0, 1},
+    [PTX_S16X2] = {IR_I16, IR_I32, 1, 2},     [PTX_U16X2] = {IR_I16, IR_I32, 0, 2},
+    [PTX_U8X4] = {IR_I8, IR_I32, 0, 4},       [PTX_S8X4] = {IR_I8, IR_I32, 1, 4},
 };
 
 struct ir_reading ir_reading(struct ir_build *b, enum ptx_type type)
@@ -37,9 +37,10 @@ struct ir_reading ir_reading(struct ir_build *b, enum ptx_type type)
     if ((size_t)type >= sizeof readings / sizeof readings[0] || readings[type].lanes == 0) {
         ir_fail(b, "type .%s is not compiled by this version", ptx_type_name(type));
     }
-    return (struct ir_reading){ .type = (enum ir_type)readings[type].type,
-                                .storage = (enum ir_type)readings[type].storage,
-                                .sign = readings[type].sign, .lanes = readings[type].lanes };
+    return (struct ir_reading){.type = (enum ir_type)readings[type].type,
+                               .storage = (enum ir_type)readings[type].storage,
+                               .sign = readings[type].sign,
+                               .lanes = readings[type].lanes};
 }
 
 bool ir_mod(struct ir_build *b, enum ptx_modifier modifier)
@@ -98,12 +99,12 @@ uint32_t ir_slot_new(struct ir_build *b, const char *name, uint64_t size, uint32
     struct ir_function *fn = b->fn;
     fn->slots = ir_grow(b, fn->slots, &b->slot_capacity, fn->slot_count, sizeof *fn->slots);
     fn->slots[fn->slot_count] =
-        (struct ir_slot){ .name = name, .size = size, .align = align == 0 ? 1 : align };
+        (struct ir_slot){.name = name, .size = size, .align = align == 0 ? 1 : align};
     return fn->slot_count++;
 }
 
-void ir_place_set(struct ir_build *b, struct ir_instance *scope, const struct ptx_variable *variable,
-                  struct ir_place place)
+void ir_place_set(struct ir_build *b, struct ir_instance *scope,
+                  const struct ptx_variable *variable, struct ir_place place)
 {
     scope->places = ir_grow(b, scope->places, &scope->place_capacity, scope->place_count,
                             sizeof *scope->places);
@@ -123,7 +124,7 @@ bool ir_place_find(const struct ir_instance *scope, const struct ptx_variable *v
 }
 
 struct ir_instance *ir_scope_new(struct ir_build *b, const struct ptx_function *ptx, uint32_t unit,
-                              uint32_t program_index)
+                                 uint32_t program_index)
 {
     struct ir_instance *scope = ir_new_scratch(b, sizeof *scope);
     scope->ptx = ptx;
@@ -151,7 +152,7 @@ struct ir_block *ir_label(struct ir_build *b, const struct ptx_symbol *symbol)
 
 const struct ptx_operand *ir_operand_at(struct ir_build *b, unsigned n)
 {
-    static const struct ptx_operand none = { .kind = PTX_OPERAND_NONE };
+    static const struct ptx_operand none = {.kind = PTX_OPERAND_NONE};
     return n < b->in->operand_count ? &b->in->operands[n] : &none;
 }
 
@@ -211,8 +212,7 @@ static struct ir_operand read_sreg(struct ir_build *b, const struct ptx_operand 
     return ir_resize(b, ir_use(ir_result(b, inst, 0)), own, storage, false);
 }
 
-struct ir_operand ir_read(struct ir_build *b, const struct ptx_operand *operand,
-                          enum ptx_type type)
+struct ir_operand ir_read(struct ir_build *b, const struct ptx_operand *operand, enum ptx_type type)
 {
     struct ir_reading reading = ir_reading(b, type);
     struct ir_operand result;
@@ -220,9 +220,9 @@ struct ir_operand ir_read(struct ir_build *b, const struct ptx_operand *operand,
     case PTX_OPERAND_SYMBOL:
     case PTX_OPERAND_COMPONENT:
         if (operand->symbol->kind == PTX_SYMBOL_REGISTER) {
-            uint32_t value = ir_register(
-                b, operand->symbol,
-                operand->kind == PTX_OPERAND_COMPONENT ? operand->component : 0);
+            uint32_t value =
+                ir_register(b, operand->symbol,
+                            operand->kind == PTX_OPERAND_COMPONENT ? operand->component : 0);
             enum ir_type own = b->fn->values[value].type;
             if ((own == IR_I1) != (reading.storage == IR_I1)) {
                 ir_fail(b, "register %s of type .%s as an operand of type .%s",
@@ -232,8 +232,8 @@ struct ir_operand ir_read(struct ir_build *b, const struct ptx_operand *operand,
             result = ir_resize(b, ir_use(value), own, reading.storage, false);
             break;
         }
-        result = ir_resize(b, ir_symbol_address(b, operand->symbol, 0), IR_I64, reading.storage,
-                           false);
+        result =
+            ir_resize(b, ir_symbol_address(b, operand->symbol, 0), IR_I64, reading.storage, false);
         break;
     case PTX_OPERAND_SYMBOL_OFFSET:
         if (operand->symbol->kind == PTX_SYMBOL_REGISTER) { // %r1+4: a sum, as ptxas takes it
@@ -320,8 +320,8 @@ void ir_write(struct ir_build *b, const struct ptx_operand *operand, enum ptx_ty
         ir_fail(b, "the destination is no register");
     }
     struct ir_reading reading = ir_reading(b, type);
-    uint32_t target = ir_register(
-        b, operand->symbol, operand->kind == PTX_OPERAND_COMPONENT ? operand->component : 0);
+    uint32_t target = ir_register(b, operand->symbol,
+                                  operand->kind == PTX_OPERAND_COMPONENT ? operand->component : 0);
     enum ir_type storage = b->fn->values[target].type;
     if ((storage == IR_I1) != (reading.storage == IR_I1)) {
         ir_fail(b, "register %s of type .%s as a destination of type .%s", operand->symbol->name,
@@ -340,14 +340,33 @@ void ir_dst(struct ir_build *b, unsigned n, enum ptx_type type, struct ir_operan
 static void check_modifiers(struct ir_build *b)
 {
     // Words that say how the hardware may do it, not what is computed.
-    static const enum ptx_modifier hints[] = {
-        PTX_MOD_ca, PTX_MOD_cg, PTX_MOD_cs, PTX_MOD_lu, PTX_MOD_cv, PTX_MOD_wb, PTX_MOD_wt,
-        PTX_MOD_L1_evict_normal, PTX_MOD_L1_evict_unchanged, PTX_MOD_L1_evict_first,
-        PTX_MOD_L1_evict_last, PTX_MOD_L1_no_allocate, PTX_MOD_L2_evict_normal,
-        PTX_MOD_L2_evict_first, PTX_MOD_L2_evict_last, PTX_MOD_L2_cache_hint, PTX_MOD_L2_64B,
-        PTX_MOD_L2_128B, PTX_MOD_L2_256B, PTX_MOD_uni, PTX_MOD_aligned, PTX_MOD_nc, PTX_MOD_weak,
-        PTX_MOD_unified, PTX_MOD_cta, PTX_MOD_sync, PTX_MOD_INVALID
-    };
+    static const enum ptx_modifier hints[] = {PTX_MOD_ca,
+                                              PTX_MOD_cg,
+                                              PTX_MOD_cs,
+                                              PTX_MOD_lu,
+                                              PTX_MOD_cv,
+                                              PTX_MOD_wb,
+                                              PTX_MOD_wt,
+                                              PTX_MOD_L1_evict_normal,
+                                              PTX_MOD_L1_evict_unchanged,
+                                              PTX_MOD_L1_evict_first,
+                                              PTX_MOD_L1_evict_last,
+                                              PTX_MOD_L1_no_allocate,
+                                              PTX_MOD_L2_evict_normal,
+                                              PTX_MOD_L2_evict_first,
+                                              PTX_MOD_L2_evict_last,
+                                              PTX_MOD_L2_cache_hint,
+                                              PTX_MOD_L2_64B,
+                                              PTX_MOD_L2_128B,
+                                              PTX_MOD_L2_256B,
+                                              PTX_MOD_uni,
+                                              PTX_MOD_aligned,
+                                              PTX_MOD_nc,
+                                              PTX_MOD_weak,
+                                              PTX_MOD_unified,
+                                              PTX_MOD_cta,
+                                              PTX_MOD_sync,
+                                              PTX_MOD_INVALID};
     uint32_t all = (1u << b->in->modifier_count) - 1u;
     if ((b->used & all) == all) {
         return;
@@ -379,8 +398,7 @@ static void build_instruction(struct ir_build *b)
     const struct ptx_instruction *in = b->in;
     const struct ir_rule *rule = ir_rule(in->opcode);
     if (rule->build == NULL) {
-        ir_fail(b, "instruction '%s' is not compiled by this version",
-                ptx_opcode_name(in->opcode));
+        ir_fail(b, "instruction '%s' is not compiled by this version", ptx_opcode_name(in->opcode));
     }
     b->used = 0;
     b->guard = ir_none();
@@ -391,8 +409,9 @@ static void build_instruction(struct ir_build *b)
     }
     bool negated;
     struct ir_operand guard = read_guard(b, &negated);
-    bool branch = rule->branch && !(in->opcode == PTX_OP_ld && (in->space == PTX_SPACE_PARAM ||
-                                                               in->space == PTX_SPACE_PARAM_ENTRY));
+    bool branch =
+        rule->branch && !(in->opcode == PTX_OP_ld &&
+                          (in->space == PTX_SPACE_PARAM || in->space == PTX_SPACE_PARAM_ENTRY));
     if (!branch) {
         // With two predicates as destinations the first could overwrite the guard of the second.
         b->guard = negated ? ir_op1(b, IR_not, IR_I1, 0, guard)
@@ -418,10 +437,9 @@ static void build_variable(struct ir_build *b, const struct ptx_variable *variab
     case PTX_SPACE_LOCAL:
     case PTX_SPACE_PARAM:
     case PTX_SPACE_PARAM_FUNC: {
-        uint32_t slot =
-            ir_slot_new(b, variable->symbol->name, variable->size, variable->align);
+        uint32_t slot = ir_slot_new(b, variable->symbol->name, variable->size, variable->align);
         ir_place_set(b, b->scope, variable,
-                     (struct ir_place){ .space = IR_SLOT, .index = slot, .size = variable->size });
+                     (struct ir_place){.space = IR_SLOT, .index = slot, .size = variable->size});
         return;
     }
     case PTX_SPACE_GLOBAL:

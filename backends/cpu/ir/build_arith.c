@@ -129,11 +129,11 @@ void ir_build_addsub(struct ir_build *b)
         with_carry(b, op, type, ir_src(b, 1, type), ir_src(b, 2, type), in, out);
         return;
     }
-    struct lane_op how = { .op = op, .flags = ir_flags(b) | sign_flag(b, type),
-                           .round = ir_rounding(b) };
+    struct lane_op how = {
+        .op = op, .flags = ir_flags(b) | sign_flag(b, type), .round = ir_rounding(b)};
     if (b->in->type_count == 2) { // f32 from f16/bf16 and f32
         how.type = IR_F32;
-        struct ir_operand sources[2] = { to_f32(b, 1, ir_type_at(b, 1)), ir_src(b, 2, type) };
+        struct ir_operand sources[2] = {to_f32(b, 1, ir_type_at(b, 1)), ir_src(b, 2, type)};
         ir_dst(b, 0, type, lane(b, &how, 2, sources));
         return;
     }
@@ -143,8 +143,9 @@ void ir_build_addsub(struct ir_build *b)
 void ir_build_arith(struct ir_build *b)
 {
     enum ptx_type type = ir_type_at(b, 0);
-    struct lane_op how = { .op = ir_rule(b->in->opcode)->op,
-                           .flags = ir_flags(b) | sign_flag(b, type), .round = ir_rounding(b) };
+    struct lane_op how = {.op = ir_rule(b->in->opcode)->op,
+                          .flags = ir_flags(b) | sign_flag(b, type),
+                          .round = ir_rounding(b)};
     how.flags |= ir_mod(b, PTX_MOD_approx) ? IR_FLAG_APPROX : 0;
     how.flags |= ir_mod(b, PTX_MOD_full) ? IR_FLAG_FULL : 0;
     bool unary = how.op == IR_abs || how.op == IR_neg;
@@ -157,8 +158,8 @@ void ir_build_arith(struct ir_build *b)
 
 void ir_build_approx(struct ir_build *b)
 {
-    struct lane_op how = { .op = ir_rule(b->in->opcode)->op, .flags = ir_flags(b),
-                           .round = ir_rounding(b) };
+    struct lane_op how = {
+        .op = ir_rule(b->in->opcode)->op, .flags = ir_flags(b), .round = ir_rounding(b)};
     how.flags |= ir_mod(b, PTX_MOD_approx) ? IR_FLAG_APPROX : 0;
     compute(b, how, ir_type_at(b, 0), 1);
 }
@@ -166,14 +167,13 @@ void ir_build_approx(struct ir_build *b)
 void ir_build_fma(struct ir_build *b)
 {
     enum ptx_type type = ir_type_at(b, 0);
-    struct lane_op how = { .op = IR_fma, .flags = ir_flags(b), .round = ir_rounding(b) };
+    struct lane_op how = {.op = IR_fma, .flags = ir_flags(b), .round = ir_rounding(b)};
     how.flags |= ir_mod(b, PTX_MOD_relu) ? IR_FLAG_RELU : 0;
     how.flags |= ir_mod(b, PTX_MOD_oob) ? IR_FLAG_OOB : 0;
     if (b->in->type_count == 2) {
         how.type = IR_F32;
         enum ptx_type half = ir_type_at(b, 1);
-        struct ir_operand sources[3] = { to_f32(b, 1, half), to_f32(b, 2, half),
-                                         ir_src(b, 3, type) };
+        struct ir_operand sources[3] = {to_f32(b, 1, half), to_f32(b, 2, half), ir_src(b, 3, type)};
         ir_dst(b, 0, type, lane(b, &how, 3, sources));
         return;
     }
@@ -183,8 +183,8 @@ void ir_build_fma(struct ir_build *b)
 void ir_build_minmax(struct ir_build *b)
 {
     enum ptx_type type = ir_type_at(b, 0);
-    struct lane_op how = { .op = ir_rule(b->in->opcode)->op,
-                           .flags = ir_flags(b) | sign_flag(b, type) };
+    struct lane_op how = {.op = ir_rule(b->in->opcode)->op,
+                          .flags = ir_flags(b) | sign_flag(b, type)};
     how.flags |= ir_mod(b, PTX_MOD_NaN) ? IR_FLAG_NAN : 0;
     how.flags |= ir_mod(b, PTX_MOD_xorsign) ? IR_FLAG_XORSIGN : 0;
     how.flags |= ir_mod(b, PTX_MOD_abs) ? IR_FLAG_ABS : 0;
@@ -195,11 +195,16 @@ void ir_build_minmax(struct ir_build *b)
 static enum ptx_type wide_type(struct ir_build *b, enum ptx_type type)
 {
     switch (type) {
-    case PTX_U16: return PTX_U32;
-    case PTX_S16: return PTX_S32;
-    case PTX_U32: return PTX_U64;
-    case PTX_S32: return PTX_S64;
-    default: ir_fail(b, ".wide of type .%s", ptx_type_name(type));
+    case PTX_U16:
+        return PTX_U32;
+    case PTX_S16:
+        return PTX_S32;
+    case PTX_U32:
+        return PTX_U64;
+    case PTX_S32:
+        return PTX_S64;
+    default:
+        ir_fail(b, ".wide of type .%s", ptx_type_name(type));
     }
 }
 
@@ -213,8 +218,8 @@ void ir_build_mul(struct ir_build *b)
         ir_dst(b, 0, wide_type(b, type), product);
         return;
     }
-    struct lane_op how = { .op = IR_mul, .flags = ir_flags(b) | sign_flag(b, type),
-                           .round = ir_rounding(b) };
+    struct lane_op how = {
+        .op = IR_mul, .flags = ir_flags(b) | sign_flag(b, type), .round = ir_rounding(b)};
     how.flags |= ir_mod(b, PTX_MOD_hi) ? IR_FLAG_HI : 0;
     ir_mod(b, PTX_MOD_lo);
     compute(b, how, type, 2);
@@ -231,24 +236,23 @@ void ir_build_mad(struct ir_build *b)
     uint32_t sign = sign_flag(b, type);
     if (ir_mod(b, PTX_MOD_wide)) {
         enum ptx_type wide = wide_type(b, type);
-        struct ir_operand product = ir_op2(b, IR_mul_wide, reading.type, sign, ir_src(b, 1, type),
-                                           ir_src(b, 2, type));
-        ir_dst(b, 0, wide, ir_op2(b, IR_add, ir_reading(b, wide).type, 0, product,
-                                  ir_src(b, 3, wide)));
+        struct ir_operand product =
+            ir_op2(b, IR_mul_wide, reading.type, sign, ir_src(b, 1, type), ir_src(b, 2, type));
+        ir_dst(b, 0, wide,
+               ir_op2(b, IR_add, ir_reading(b, wide).type, 0, product, ir_src(b, 3, wide)));
         return;
     }
     bool high = ir_mod(b, PTX_MOD_hi);
     ir_mod(b, PTX_MOD_lo);
-    struct ir_operand product =
-        ir_op2(b, IR_mul, reading.type, sign | (high ? IR_FLAG_HI : 0), ir_src(b, 1, type),
-               ir_src(b, 2, type));
+    struct ir_operand product = ir_op2(b, IR_mul, reading.type, sign | (high ? IR_FLAG_HI : 0),
+                                       ir_src(b, 1, type), ir_src(b, 2, type));
     bool in = b->in->opcode == PTX_OP_madc, out = ir_mod(b, PTX_MOD_cc);
     if (in || out) {
         with_carry(b, IR_add, type, product, ir_src(b, 3, type), in, out);
         return;
     }
-    ir_dst(b, 0, type, ir_op2(b, IR_add, reading.type, sign | ir_flags(b), product,
-                              ir_src(b, 3, type)));
+    ir_dst(b, 0, type,
+           ir_op2(b, IR_add, reading.type, sign | ir_flags(b), product, ir_src(b, 3, type)));
 }
 
 // The low 24 bits of operand n, extended to 64.
@@ -293,16 +297,16 @@ void ir_build_dp(struct ir_build *b)
     flags |= ir_reading(b, ir_type_at(b, 1)).sign ? IR_FLAG_SRC_SIGNED : 0;
     flags |= ir_mod(b, PTX_MOD_hi) ? IR_FLAG_HI : 0;
     ir_mod(b, PTX_MOD_lo);
-    ir_dst(b, 0, PTX_B32, ir_op3(b, ir_rule(b->in->opcode)->op, IR_I32, flags,
-                                 ir_src(b, 1, PTX_B32), ir_src(b, 2, PTX_B32),
-                                 ir_src(b, 3, PTX_B32)));
+    ir_dst(b, 0, PTX_B32,
+           ir_op3(b, ir_rule(b->in->opcode)->op, IR_I32, flags, ir_src(b, 1, PTX_B32),
+                  ir_src(b, 2, PTX_B32), ir_src(b, 3, PTX_B32)));
 }
 
 void ir_build_testp(struct ir_build *b)
 {
-    static const enum ptx_modifier tests[] = { PTX_MOD_finite, PTX_MOD_infinite, PTX_MOD_number,
-                                               PTX_MOD_notanumber, PTX_MOD_normal,
-                                               PTX_MOD_subnormal };
+    static const enum ptx_modifier tests[] = {PTX_MOD_finite, PTX_MOD_infinite,
+                                              PTX_MOD_number, PTX_MOD_notanumber,
+                                              PTX_MOD_normal, PTX_MOD_subnormal};
     enum ptx_type type = ir_type_at(b, 0);
     struct ir_operand result = ir_op1(b, IR_testp, ir_reading(b, type).type, 0, ir_src(b, 1, type));
     struct ir_inst *inst = b->block->last;
@@ -319,9 +323,8 @@ void ir_build_copysign(struct ir_build *b)
     enum ptx_type type = ir_type_at(b, 0);
     enum ir_type storage = ir_reading(b, type).storage;
     uint64_t sign = UINT64_C(1) << (ir_bits(storage) - 1);
-    struct ir_operand high =
-        ir_op2(b, IR_and, storage, 0, ir_src(b, 1, type), ir_constant(sign));
-    struct ir_operand low = ir_op2(b, IR_and, storage, 0, ir_src(b, 2, type),
-                                   ir_constant(~sign & ir_mask(storage)));
+    struct ir_operand high = ir_op2(b, IR_and, storage, 0, ir_src(b, 1, type), ir_constant(sign));
+    struct ir_operand low =
+        ir_op2(b, IR_and, storage, 0, ir_src(b, 2, type), ir_constant(~sign & ir_mask(storage)));
     ir_dst(b, 0, type, ir_op2(b, IR_or, storage, 0, high, low));
 }

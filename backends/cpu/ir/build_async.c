@@ -100,11 +100,9 @@ static void build_wait(struct ir_build *b)
     struct ir_operand state = load_state(b, &address);
     struct ir_operand phase = shift(b, IR_shr, state, PHASE_SHIFT), done;
     if (ir_mod(b, PTX_MOD_parity)) { // is the phase with this parity over?
-        struct ir_operand parity =
-            ir_resize(b, ir_src(b, 2, PTX_U32), IR_I32, IR_I64, false);
-        struct ir_operand differs =
-            ir_op2(b, IR_and, IR_I64, 0, ir_op2(b, IR_xor, IR_I64, 0, phase, parity),
-                   ir_constant(1));
+        struct ir_operand parity = ir_resize(b, ir_src(b, 2, PTX_U32), IR_I32, IR_I64, false);
+        struct ir_operand differs = ir_op2(
+            b, IR_and, IR_I64, 0, ir_op2(b, IR_xor, IR_I64, 0, phase, parity), ir_constant(1));
         done = ir_setp(b, IR_NE, IR_I64, 0, differs, ir_constant(0));
     } else {
         struct ir_operand token = shift(b, IR_shr, ir_src(b, 2, PTX_B64), PHASE_SHIFT);
@@ -115,8 +113,8 @@ static void build_wait(struct ir_build *b)
 
 void ir_build_mbarrier(struct ir_build *b)
 {
-    static const enum ptx_modifier orders[] = { PTX_MOD_release, PTX_MOD_relaxed, PTX_MOD_acquire,
-                                                PTX_MOD_cta, PTX_MOD_cluster, PTX_MOD_INVALID };
+    static const enum ptx_modifier orders[] = {PTX_MOD_release, PTX_MOD_relaxed, PTX_MOD_acquire,
+                                               PTX_MOD_cta,     PTX_MOD_cluster, PTX_MOD_INVALID};
     for (unsigned i = 0; orders[i] != PTX_MOD_INVALID; i++) {
         ir_mod(b, orders[i]); // threads of one block run one at a time
     }
@@ -137,8 +135,8 @@ void ir_build_mbarrier(struct ir_build *b)
         ir_mod(b, PTX_MOD_complete_tx);
         struct ir_address address = barrier_address(b, 0);
         struct ir_operand bytes = count_operand(b, 1);
-        struct ir_operand state = add_bytes(b, load_state(b, &address), bytes,
-                                            expect ? IR_add : IR_sub);
+        struct ir_operand state =
+            add_bytes(b, load_state(b, &address), bytes, expect ? IR_add : IR_sub);
         store_state(b, &address, expect ? state : complete(b, state));
     } else if (ir_mod(b, PTX_MOD_test_wait) || ir_mod(b, PTX_MOD_try_wait)) {
         build_wait(b);
@@ -210,12 +208,11 @@ static void build_copy(struct ir_build *b)
         return;
     }
     // A predicate says "ignore the source", a number how many bytes of it are read.
-    bool ignore = third->kind == PTX_OPERAND_SYMBOL &&
-                  third->symbol->kind == PTX_SYMBOL_REGISTER && third->symbol->type == PTX_PRED;
-    struct ir_operand valid =
-        ignore ? ir_op3(b, IR_select, IR_I32, 0, ir_constant(0), ir_constant(bytes),
-                        ir_src(b, 3, PTX_PRED))
-               : ir_src(b, 3, PTX_U32);
+    bool ignore = third->kind == PTX_OPERAND_SYMBOL && third->symbol->kind == PTX_SYMBOL_REGISTER &&
+                  third->symbol->type == PTX_PRED;
+    struct ir_operand valid = ignore ? ir_op3(b, IR_select, IR_I32, 0, ir_constant(0),
+                                              ir_constant(bytes), ir_src(b, 3, PTX_PRED))
+                                     : ir_src(b, 3, PTX_U32);
     struct ir_block *whole = ir_block_new(b), *part = ir_block_new(b), *join = ir_block_new(b);
     ir_cbr(b, ir_setp(b, IR_GE, IR_I32, 0, valid, ir_constant(bytes)), whole, part);
     ir_block_start(b, whole);

@@ -37,7 +37,7 @@ void ir_layout_block(const struct ptx_variable *list, struct ir_param *params, u
         }
         size = align_up(size, align);
         if (params != NULL) {
-            *params++ = (struct ir_param){ .offset = size, .size = bytes, .align = align };
+            *params++ = (struct ir_param){.offset = size, .size = bytes, .align = align};
         }
         size += bytes;
     }
@@ -78,21 +78,22 @@ void ir_bind_formals(struct ir_build *b)
     const struct ir_param *param = fn->params;
     for (const struct ptx_variable *v = ptx->params; v != NULL; v = v->next, param++) {
         ir_place_set(b, b->scope, v,
-                     (struct ir_place){ .space = fn->is_entry ? IR_PARAM_ENTRY : IR_ARGUMENT,
-                                        .offset = param->offset, .size = param->size });
+                     (struct ir_place){.space = fn->is_entry ? IR_PARAM_ENTRY : IR_ARGUMENT,
+                                       .offset = param->offset,
+                                       .size = param->size});
     }
     param = fn->returns;
     for (const struct ptx_variable *v = ptx->returns; v != NULL; v = v->next, param++) {
-        ir_place_set(b, b->scope, v, (struct ir_place){ .space = IR_RETURN,
-                                                        .offset = param->offset,
-                                                        .size = param->size });
+        ir_place_set(
+            b, b->scope, v,
+            (struct ir_place){.space = IR_RETURN, .offset = param->offset, .size = param->size});
     }
 }
 
 static struct ir_address address_of(const struct ir_place *place)
 {
-    return (struct ir_address){ .space = place->space, .index = place->index,
-                                .offset = place->offset };
+    return (struct ir_address){
+        .space = place->space, .index = place->index, .offset = place->offset};
 }
 
 static enum ir_type memory_type(enum ir_type storage)
@@ -111,8 +112,8 @@ void ir_load_formals(struct ir_build *b)
         enum ir_type storage = b->fn->values[target].type;
         struct ir_address address = address_of(&place);
         struct ir_inst *inst = ir_load(b, &address, memory_type(storage), 1);
-        ir_assign(b, target, ir_resize(b, ir_use(inst->dst[0]), memory_type(storage), storage,
-                                       false));
+        ir_assign(b, target,
+                  ir_resize(b, ir_use(inst->dst[0]), memory_type(storage), storage, false));
     }
 }
 
@@ -151,7 +152,7 @@ void ir_build_brx(struct ir_build *b)
     inst->target_count = (uint32_t)targets->target_count;
     inst->targets = ir_new(b, targets->target_count * sizeof *inst->targets);
     b->block = NULL;
-    struct ir_map seen = { 0 };
+    struct ir_map seen = {0};
     for (size_t i = 0; i < targets->target_count; i++) {
         struct ir_block *target = ir_label(b, targets->targets[i]);
         uint32_t before;
@@ -224,9 +225,17 @@ static const struct ptx_symbol *callee_of(const struct ptx_statement *s)
 static bool opcode_may_suspend(enum ptx_opcode opcode)
 {
     switch (opcode) {
-    case PTX_OP_bar: case PTX_OP_barrier: case PTX_OP_shfl: case PTX_OP_vote: case PTX_OP_match:
-    case PTX_OP_redux: case PTX_OP_elect: case PTX_OP_activemask: case PTX_OP_nanosleep:
-    case PTX_OP_atom: case PTX_OP_mbarrier:
+    case PTX_OP_bar:
+    case PTX_OP_barrier:
+    case PTX_OP_shfl:
+    case PTX_OP_vote:
+    case PTX_OP_match:
+    case PTX_OP_redux:
+    case PTX_OP_elect:
+    case PTX_OP_activemask:
+    case PTX_OP_nanosleep:
+    case PTX_OP_atom:
+    case PTX_OP_mbarrier:
         return true;
     default:
         return false;
@@ -245,8 +254,8 @@ static void collect_callees(struct ir_build *b, struct ir_callee *info,
     info->callees = ir_new_scratch(b, (count + 1) * sizeof *info->callees);
     for (const struct ptx_statement *s = function->body; s != NULL; s = s->next) {
         const struct ptx_symbol *symbol = callee_of(s);
-        uint32_t index = symbol == NULL ? UINT32_MAX
-                                        : ir_program_function_of(b->program, symbol->function);
+        uint32_t index =
+            symbol == NULL ? UINT32_MAX : ir_program_function_of(b->program, symbol->function);
         if (index != UINT32_MAX && b->program->functions[index].ptx->has_body) {
             info->callees[info->callee_count++] = index;
         }
@@ -373,8 +382,8 @@ static void copy_in(struct ir_build *b, const struct ptx_operand *actual,
     if (!actual_place(b, actual, &from)) {
         enum ptx_type type = formal_type(b, formal);
         enum ir_type storage = ir_reading(b, type).storage;
-        struct ir_operand x = ir_resize(b, ir_read(b, actual, type), storage, memory_type(storage),
-                                        false);
+        struct ir_operand x =
+            ir_resize(b, ir_read(b, actual, type), storage, memory_type(storage), false);
         ir_store(b, &target, memory_type(storage), 1, &x);
         return;
     }
@@ -410,8 +419,8 @@ static void copy_out(struct ir_build *b, const struct ptx_operand *actual,
         enum ptx_type type = formal_type(b, formal);
         enum ir_type storage = ir_reading(b, type).storage;
         struct ir_inst *inst = ir_load(b, &source, memory_type(storage), 1);
-        ir_write(b, actual, type, ir_resize(b, ir_use(inst->dst[0]), memory_type(storage), storage,
-                                            false));
+        ir_write(b, actual, type,
+                 ir_resize(b, ir_use(inst->dst[0]), memory_type(storage), storage, false));
         return;
     }
     if (to.size < from.size) {
@@ -468,9 +477,10 @@ static void bind_inlined(struct ir_build *b, struct ir_instance *inner,
                      inner->places[i].offset == place.offset;
         }
         if (own || twice) {
-            place = (struct ir_place){ .space = IR_SLOT, .size = param.size,
-                                       .index = ir_slot_new(b, v->symbol->name, param.size,
-                                                            param.align) };
+            place = (struct ir_place){.space = IR_SLOT,
+                                      .size = param.size,
+                                      .index =
+                                          ir_slot_new(b, v->symbol->name, param.size, param.align)};
             if (!results) {
                 copy_in(b, actual, v, place);
             }
@@ -534,16 +544,20 @@ static struct ir_inst *build_block_call(struct ir_build *b, enum ir_op op, unsig
     unsigned n = 0;
     for (const struct ptx_variable *v = params; v != NULL; v = v->next, n++) {
         copy_in(b, list_item(actuals, n), v,
-                (struct ir_place){ .space = IR_SLOT, .index = call->argument_slot,
-                                   .offset = in[n].offset, .size = in[n].size });
+                (struct ir_place){.space = IR_SLOT,
+                                  .index = call->argument_slot,
+                                  .offset = in[n].offset,
+                                  .size = in[n].size});
     }
     struct ir_inst *inst = ir_append(b, op, IR_VOID, 0, sources);
     inst->call = call;
     n = 0;
     for (const struct ptx_variable *v = returns; v != NULL; v = v->next, n++) {
         copy_out(b, list_item(results, n), v,
-                 (struct ir_place){ .space = IR_SLOT, .index = call->return_slot,
-                                    .offset = out[n].offset, .size = out[n].size });
+                 (struct ir_place){.space = IR_SLOT,
+                                   .index = call->return_slot,
+                                   .offset = out[n].offset,
+                                   .size = out[n].size});
     }
     return inst;
 }
@@ -561,8 +575,7 @@ static bool same_layout(const struct ptx_variable *a, const struct ptx_variable 
 // Every function with the prototype's parameters whose address is taken in the program: a pointer
 // may come from memory that another kernel wrote.
 static void indirect_targets(struct ir_build *b, struct ir_call *call,
-                             const struct ptx_variable *params,
-                             const struct ptx_variable *returns)
+                             const struct ptx_variable *params, const struct ptx_variable *returns)
 {
     const struct ir_program *program = b->program;
     uint32_t capacity = 0;
@@ -572,8 +585,8 @@ static void indirect_targets(struct ir_build *b, struct ir_call *call,
             !same_layout(ptx->params, params) || !same_layout(ptx->returns, returns)) {
             continue;
         }
-        call->targets = ir_grow(b, call->targets, &capacity, call->target_count,
-                                sizeof *call->targets);
+        call->targets =
+            ir_grow(b, call->targets, &capacity, call->target_count, sizeof *call->targets);
         call->targets[call->target_count++] = ir_unit_function(b, i);
     }
 }
@@ -589,8 +602,7 @@ static void build_indirect(struct ir_build *b)
     const struct ptx_variable *params = prototype->params, *returns = prototype->returns;
     bool listed = prototype->kind == PTX_PROTO_CALLTARGETS;
     if (listed) {
-        if (prototype->target_count == 0 ||
-            prototype->targets[0]->kind != PTX_SYMBOL_FUNCTION) {
+        if (prototype->target_count == 0 || prototype->targets[0]->kind != PTX_SYMBOL_FUNCTION) {
             ir_fail(b, ".calltargets names no function");
         }
         params = prototype->targets[0]->function->params;
@@ -666,8 +678,8 @@ static bool build_external(struct ir_build *b, const char *name)
         ir_append(b, IR_free, IR_VOID, 0, 1)->src[0] = pointer;
         b->unit->uses_malloc = true;
     } else if (strcmp(name, "__assertfail") == 0) {
-        struct ir_operand sources[4] = { argument(b, 0, PTX_U64), argument(b, 1, PTX_U64),
-                                         argument(b, 2, PTX_U32), argument(b, 3, PTX_U64) };
+        struct ir_operand sources[4] = {argument(b, 0, PTX_U64), argument(b, 1, PTX_U64),
+                                        argument(b, 2, PTX_U32), argument(b, 3, PTX_U64)};
         struct ir_inst *inst = ir_append(b, IR_assertfail, IR_VOID, 0, 4);
         memcpy(inst->src, sources, sizeof sources);
         ir_append(b, IR_unreachable, IR_VOID, 0, 0);
@@ -710,7 +722,7 @@ void ir_build_call(struct ir_build *b)
     }
     check_counts(b, function->ptx->params, function->ptx->returns, function->name);
     uint32_t position = ir_unit_function(b, index);
-    struct ir_inst *inst = build_block_call(b, IR_call, 0, function->ptx->params,
-                                            function->ptx->returns);
+    struct ir_inst *inst =
+        build_block_call(b, IR_call, 0, function->ptx->params, function->ptx->returns);
     inst->index = position;
 }

@@ -12,9 +12,9 @@ static enum ir_round cvt_round(struct ir_build *b, bool to_int, bool from_int)
         enum ptx_modifier modifier;
         enum ir_round round;
     } table[] = {
-        { PTX_MOD_rn, IR_RN },   { PTX_MOD_rz, IR_RZ },   { PTX_MOD_rm, IR_RM },
-        { PTX_MOD_rp, IR_RP },   { PTX_MOD_rna, IR_RNA }, { PTX_MOD_rni, IR_RNI },
-        { PTX_MOD_rzi, IR_RZI }, { PTX_MOD_rmi, IR_RMI }, { PTX_MOD_rpi, IR_RPI },
+        {PTX_MOD_rn, IR_RN},   {PTX_MOD_rz, IR_RZ},   {PTX_MOD_rm, IR_RM},
+        {PTX_MOD_rp, IR_RP},   {PTX_MOD_rna, IR_RNA}, {PTX_MOD_rni, IR_RNI},
+        {PTX_MOD_rzi, IR_RZI}, {PTX_MOD_rmi, IR_RMI}, {PTX_MOD_rpi, IR_RPI},
     };
     for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (ir_mod(b, table[i].modifier)) {
@@ -46,7 +46,7 @@ static struct ir_operand pack_pair(struct ir_build *b, struct ir_reading to, str
         high = ir_op2(b, IR_shl, IR_I8, 0, high, ir_constant(4));
         return ir_op2(b, IR_or, IR_I8, 0, ir_op2(b, IR_and, IR_I8, 0, low, ir_constant(15)), high);
     }
-    return ir_pack(b, to.storage, 2, (struct ir_operand[]){ low, high });
+    return ir_pack(b, to.storage, 2, (struct ir_operand[]){low, high});
 }
 
 static void unpack_pair(struct ir_build *b, struct ir_reading from, struct ir_operand x,
@@ -67,11 +67,28 @@ static void build_cvt_pack(struct ir_build *b)
     unsigned bits;
     bool sign;
     switch (type) {
-    case PTX_U16: case PTX_S16: bits = 16; sign = type == PTX_S16; break;
-    case PTX_U8: case PTX_S8: bits = 8; sign = type == PTX_S8; break;
-    case PTX_U4: case PTX_S4: bits = 4; sign = type == PTX_S4; break;
-    case PTX_U2: case PTX_S2: bits = 2; sign = type == PTX_S2; break;
-    default: ir_fail(b, "cvt.pack to .%s is not compiled by this version", ptx_type_name(type));
+    case PTX_U16:
+    case PTX_S16:
+        bits = 16;
+        sign = type == PTX_S16;
+        break;
+    case PTX_U8:
+    case PTX_S8:
+        bits = 8;
+        sign = type == PTX_S8;
+        break;
+    case PTX_U4:
+    case PTX_S4:
+        bits = 4;
+        sign = type == PTX_S4;
+        break;
+    case PTX_U2:
+    case PTX_S2:
+        bits = 2;
+        sign = type == PTX_S2;
+        break;
+    default:
+        ir_fail(b, "cvt.pack to .%s is not compiled by this version", ptx_type_name(type));
     }
     ir_mod(b, PTX_MOD_sat);
     uint32_t mask = (1u << bits) - 1u;
@@ -103,8 +120,8 @@ void ir_build_cvt(struct ir_build *b)
     struct ir_reading to = ir_reading(b, type), from = ir_reading(b, type2);
     bool to_int = !ir_is_float(to.type) && to.type <= IR_I128;
     bool from_int = !ir_is_float(from.type) && from.type <= IR_I128;
-    uint32_t flags = ir_flags(b) | (to.sign ? IR_FLAG_SIGNED : 0) |
-                     (from.sign ? IR_FLAG_SRC_SIGNED : 0);
+    uint32_t flags =
+        ir_flags(b) | (to.sign ? IR_FLAG_SIGNED : 0) | (from.sign ? IR_FLAG_SRC_SIGNED : 0);
     flags |= ir_mod(b, PTX_MOD_satfinite) ? IR_FLAG_SATFINITE : 0;
     flags |= ir_mod(b, PTX_MOD_relu) ? IR_FLAG_RELU : 0;
     enum ir_round round = cvt_round(b, to_int, from_int);
@@ -141,8 +158,8 @@ static void mov_pack(struct ir_build *b, enum ptx_type type, const struct ptx_op
     struct ir_reading reading = ir_reading(b, type);
     struct ir_operand parts[16];
     unsigned width = source->count == 0 ? 0 : ir_bits(reading.storage) / source->count;
-    static const enum ptx_type types[] = { [8] = PTX_B8, [16] = PTX_B16, [32] = PTX_B32,
-                                           [64] = PTX_B64 };
+    static const enum ptx_type types[] = {
+        [8] = PTX_B8, [16] = PTX_B16, [32] = PTX_B32, [64] = PTX_B64};
     if (width < 8 || width > 64 || ir_int(width) == IR_VOID || types[width] == PTX_TYPE_NONE ||
         width * source->count != ir_bits(reading.storage)) {
         ir_fail(b, "%u registers do not make a value of type .%s", source->count,
@@ -159,8 +176,8 @@ static void mov_unpack(struct ir_build *b, enum ptx_type type,
 {
     struct ir_reading reading = ir_reading(b, type);
     unsigned width = destination->count == 0 ? 0 : ir_bits(reading.storage) / destination->count;
-    static const enum ptx_type types[] = { [8] = PTX_B8, [16] = PTX_B16, [32] = PTX_B32,
-                                           [64] = PTX_B64 };
+    static const enum ptx_type types[] = {
+        [8] = PTX_B8, [16] = PTX_B16, [32] = PTX_B32, [64] = PTX_B64};
     if (width < 8 || width > 64 || ir_int(width) == IR_VOID || types[width] == PTX_TYPE_NONE ||
         width * destination->count != ir_bits(reading.storage)) {
         ir_fail(b, "a value of type .%s does not fill %u registers", ptx_type_name(type),

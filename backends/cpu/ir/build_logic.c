@@ -25,8 +25,9 @@ void ir_build_bfind(struct ir_build *b)
 
 void ir_build_fns(struct ir_build *b)
 {
-    ir_dst(b, 0, PTX_B32, ir_op3(b, IR_fns, IR_I32, 0, ir_src(b, 1, PTX_B32),
-                                 ir_src(b, 2, PTX_B32), ir_src(b, 3, PTX_S32)));
+    ir_dst(b, 0, PTX_B32,
+           ir_op3(b, IR_fns, IR_I32, 0, ir_src(b, 1, PTX_B32), ir_src(b, 2, PTX_B32),
+                  ir_src(b, 3, PTX_S32)));
 }
 
 void ir_build_bfe_bfi(struct ir_build *b)
@@ -34,12 +35,13 @@ void ir_build_bfe_bfi(struct ir_build *b)
     enum ptx_type type = ir_type_at(b, 0);
     enum ir_type own = ir_reading(b, type).type;
     if (b->in->opcode == PTX_OP_bfe) {
-        ir_dst(b, 0, type, ir_op3(b, IR_bfe, own, sign_flag(b, type), ir_src(b, 1, type),
-                                  ir_src(b, 2, PTX_U32), ir_src(b, 3, PTX_U32)));
+        ir_dst(b, 0, type,
+               ir_op3(b, IR_bfe, own, sign_flag(b, type), ir_src(b, 1, type), ir_src(b, 2, PTX_U32),
+                      ir_src(b, 3, PTX_U32)));
         return;
     }
-    struct ir_operand sources[4] = { ir_src(b, 1, type), ir_src(b, 2, type),
-                                     ir_src(b, 3, PTX_U32), ir_src(b, 4, PTX_U32) };
+    struct ir_operand sources[4] = {ir_src(b, 1, type), ir_src(b, 2, type), ir_src(b, 3, PTX_U32),
+                                    ir_src(b, 4, PTX_U32)};
     struct ir_inst *inst = ir_append(b, IR_bfi, own, 1, 4);
     for (unsigned i = 0; i < 4; i++) {
         inst->src[i] = sources[i];
@@ -52,8 +54,9 @@ void ir_build_mask_op(struct ir_build *b) // bmsk szext
     enum ptx_type type = ir_type_at(b, 0);
     uint32_t flags = sign_flag(b, type) | (ir_mod(b, PTX_MOD_wrap) ? IR_FLAG_WRAP : 0);
     ir_mod(b, PTX_MOD_clamp);
-    ir_dst(b, 0, type, ir_op2(b, ir_rule(b->in->opcode)->op, IR_I32, flags,
-                              ir_src(b, 1, type), ir_src(b, 2, PTX_U32)));
+    ir_dst(b, 0, type,
+           ir_op2(b, ir_rule(b->in->opcode)->op, IR_I32, flags, ir_src(b, 1, type),
+                  ir_src(b, 2, PTX_U32)));
 }
 
 void ir_build_logic(struct ir_build *b)
@@ -77,8 +80,9 @@ void ir_build_cnot(struct ir_build *b)
 void ir_build_shift(struct ir_build *b)
 {
     enum ptx_type type = ir_type_at(b, 0);
-    ir_dst(b, 0, type, ir_op2(b, ir_rule(b->in->opcode)->op, ir_reading(b, type).type,
-                              sign_flag(b, type), ir_src(b, 1, type), ir_src(b, 2, PTX_U32)));
+    ir_dst(b, 0, type,
+           ir_op2(b, ir_rule(b->in->opcode)->op, ir_reading(b, type).type, sign_flag(b, type),
+                  ir_src(b, 1, type), ir_src(b, 2, PTX_U32)));
 }
 
 void ir_build_shf(struct ir_build *b)
@@ -87,14 +91,15 @@ void ir_build_shf(struct ir_build *b)
     ir_mod(b, PTX_MOD_r);
     uint32_t flags = ir_mod(b, PTX_MOD_wrap) ? IR_FLAG_WRAP : 0;
     ir_mod(b, PTX_MOD_clamp);
-    ir_dst(b, 0, PTX_B32, ir_op3(b, op, IR_I32, flags, ir_src(b, 1, PTX_B32),
-                                 ir_src(b, 2, PTX_B32), ir_src(b, 3, PTX_U32)));
+    ir_dst(b, 0, PTX_B32,
+           ir_op3(b, op, IR_I32, flags, ir_src(b, 1, PTX_B32), ir_src(b, 2, PTX_B32),
+                  ir_src(b, 3, PTX_U32)));
 }
 
 void ir_build_prmt(struct ir_build *b)
 {
-    static const enum ptx_modifier modes[] = { PTX_MOD_f4e, PTX_MOD_b4e, PTX_MOD_rc8, PTX_MOD_ecl,
-                                               PTX_MOD_ecr, PTX_MOD_rc16 };
+    static const enum ptx_modifier modes[] = {PTX_MOD_f4e, PTX_MOD_b4e, PTX_MOD_rc8,
+                                              PTX_MOD_ecl, PTX_MOD_ecr, PTX_MOD_rc16};
     unsigned mode = 0;
     for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         mode = ir_mod(b, modes[i]) ? i + 1 : mode;
@@ -108,7 +113,7 @@ void ir_build_prmt(struct ir_build *b)
 // The destination d or d|p: element n of a pair, or the operand itself for n = 0.
 static const struct ptx_operand *half(const struct ptx_operand *operand, unsigned n)
 {
-    static const struct ptx_operand none = { .kind = PTX_OPERAND_NONE };
+    static const struct ptx_operand none = {.kind = PTX_OPERAND_NONE};
     if (operand->kind != PTX_OPERAND_PAIR) {
         return n == 0 ? operand : &none;
     }
@@ -129,9 +134,9 @@ void ir_build_lop3(struct ir_build *b)
         ir_dst(b, 0, PTX_B32, result);
         return;
     }
-    struct ir_operand p = ir_op2(b, op, IR_I1, 0,
-                                 ir_setp(b, IR_NE, IR_I32, 0, result, ir_constant(0)),
-                                 ir_src(b, 5, PTX_PRED));
+    struct ir_operand p =
+        ir_op2(b, op, IR_I1, 0, ir_setp(b, IR_NE, IR_I32, 0, result, ir_constant(0)),
+               ir_src(b, 5, PTX_PRED));
     ir_write(b, half(ir_operand_at(b, 0), 0), PTX_B32, result);
     ir_write(b, half(ir_operand_at(b, 0), 1), PTX_PRED, p);
 }
@@ -147,12 +152,12 @@ static enum ir_compare compare_of(struct ir_build *b, uint32_t *flags)
         enum ir_compare compare;
         bool is_unsigned;
     } table[] = {
-        { PTX_MOD_eq, IR_EQ, 0 },   { PTX_MOD_ne, IR_NE, 0 },   { PTX_MOD_lt, IR_LT, 0 },
-        { PTX_MOD_le, IR_LE, 0 },   { PTX_MOD_gt, IR_GT, 0 },   { PTX_MOD_ge, IR_GE, 0 },
-        { PTX_MOD_lo, IR_LT, 1 },   { PTX_MOD_ls, IR_LE, 1 },   { PTX_MOD_hi, IR_GT, 1 },
-        { PTX_MOD_hs, IR_GE, 1 },   { PTX_MOD_equ, IR_EQU, 0 }, { PTX_MOD_neu, IR_NEU, 0 },
-        { PTX_MOD_ltu, IR_LTU, 0 }, { PTX_MOD_leu, IR_LEU, 0 }, { PTX_MOD_gtu, IR_GTU, 0 },
-        { PTX_MOD_geu, IR_GEU, 0 }, { PTX_MOD_num, IR_NUM, 0 }, { PTX_MOD_nan, IR_NAN, 0 },
+        {PTX_MOD_eq, IR_EQ, 0},   {PTX_MOD_ne, IR_NE, 0},   {PTX_MOD_lt, IR_LT, 0},
+        {PTX_MOD_le, IR_LE, 0},   {PTX_MOD_gt, IR_GT, 0},   {PTX_MOD_ge, IR_GE, 0},
+        {PTX_MOD_lo, IR_LT, 1},   {PTX_MOD_ls, IR_LE, 1},   {PTX_MOD_hi, IR_GT, 1},
+        {PTX_MOD_hs, IR_GE, 1},   {PTX_MOD_equ, IR_EQU, 0}, {PTX_MOD_neu, IR_NEU, 0},
+        {PTX_MOD_ltu, IR_LTU, 0}, {PTX_MOD_leu, IR_LEU, 0}, {PTX_MOD_gtu, IR_GTU, 0},
+        {PTX_MOD_geu, IR_GEU, 0}, {PTX_MOD_num, IR_NUM, 0}, {PTX_MOD_nan, IR_NAN, 0},
     };
     for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (ir_mod(b, table[i].modifier)) {
@@ -225,15 +230,22 @@ void ir_build_set(struct ir_build *b)
     enum ir_type part = ir_int(width);
     uint64_t yes = ir_mask(part);
     switch (reading.type) {
-    case IR_F32: yes = 0x3f800000; break;
-    case IR_F16: yes = 0x3c00; break;
-    case IR_BF16: yes = 0x3f80; break;
-    default: break;
+    case IR_F32:
+        yes = 0x3f800000;
+        break;
+    case IR_F16:
+        yes = 0x3c00;
+        break;
+    case IR_BF16:
+        yes = 0x3f80;
+        break;
+    default:
+        break;
     }
     struct ir_operand parts[2];
     for (unsigned i = 0; i < lanes; i++) {
-        struct ir_operand p = op != IR_OP_INVALID ? ir_op2(b, op, IR_I1, 0, result[i], c)
-                                                  : result[i];
+        struct ir_operand p =
+            op != IR_OP_INVALID ? ir_op2(b, op, IR_I1, 0, result[i], c) : result[i];
         parts[i] = ir_op3(b, IR_select, part, 0, ir_constant(yes), ir_constant(0), p);
     }
     ir_dst(b, 0, type, lanes == 1 ? parts[0] : ir_pack(b, reading.storage, lanes, parts));
@@ -242,8 +254,9 @@ void ir_build_set(struct ir_build *b)
 void ir_build_selp(struct ir_build *b)
 {
     enum ptx_type type = ir_type_at(b, 0);
-    ir_dst(b, 0, type, ir_op3(b, IR_select, ir_reading(b, type).storage, 0, ir_src(b, 1, type),
-                              ir_src(b, 2, type), ir_src(b, 3, PTX_PRED)));
+    ir_dst(b, 0, type,
+           ir_op3(b, IR_select, ir_reading(b, type).storage, 0, ir_src(b, 1, type),
+                  ir_src(b, 2, type), ir_src(b, 3, PTX_PRED)));
 }
 
 void ir_build_slct(struct ir_build *b)
@@ -251,9 +264,10 @@ void ir_build_slct(struct ir_build *b)
     enum ptx_type type = ir_type_at(b, 0), by = ir_type_at(b, 1);
     struct ir_reading reading = ir_reading(b, by);
     // Not less than zero; an unordered f32 takes the second.
-    struct ir_operand p = ir_setp(b, IR_GE, reading.type,
-                                  ir_flags(b) | (reading.sign ? IR_FLAG_SIGNED : 0),
-                                  ir_src(b, 3, by), ir_constant(0));
-    ir_dst(b, 0, type, ir_op3(b, IR_select, ir_reading(b, type).storage, 0, ir_src(b, 1, type),
-                              ir_src(b, 2, type), p));
+    struct ir_operand p =
+        ir_setp(b, IR_GE, reading.type, ir_flags(b) | (reading.sign ? IR_FLAG_SIGNED : 0),
+                ir_src(b, 3, by), ir_constant(0));
+    ir_dst(b, 0, type,
+           ir_op3(b, IR_select, ir_reading(b, type).storage, 0, ir_src(b, 1, type),
+                  ir_src(b, 2, type), p));
 }

@@ -11,17 +11,24 @@
 enum ir_space ir_space_of(struct ir_build *b, enum ptx_space space)
 {
     switch (space) {
-    case PTX_SPACE_NONE: return IR_GENERIC;
-    case PTX_SPACE_GLOBAL: return IR_GLOBAL;
-    case PTX_SPACE_CONST: return IR_CONST;
-    case PTX_SPACE_LOCAL: return IR_LOCAL;
+    case PTX_SPACE_NONE:
+        return IR_GENERIC;
+    case PTX_SPACE_GLOBAL:
+        return IR_GLOBAL;
+    case PTX_SPACE_CONST:
+        return IR_CONST;
+    case PTX_SPACE_LOCAL:
+        return IR_LOCAL;
     case PTX_SPACE_SHARED:
     case PTX_SPACE_SHARED_CTA:
-    case PTX_SPACE_SHARED_CLUSTER: return IR_SHARED; // clusters have one block
+    case PTX_SPACE_SHARED_CLUSTER:
+        return IR_SHARED; // clusters have one block
     case PTX_SPACE_PARAM:
     case PTX_SPACE_PARAM_ENTRY:
-    case PTX_SPACE_PARAM_FUNC: return IR_GENERIC; // a register holds a host address
-    default: ir_fail(b, "this state space is not compiled by this version");
+    case PTX_SPACE_PARAM_FUNC:
+        return IR_GENERIC; // a register holds a host address
+    default:
+        ir_fail(b, "this state space is not compiled by this version");
     }
 }
 
@@ -77,8 +84,7 @@ struct ir_operand ir_symbol_address(struct ir_build *b, const struct ptx_symbol 
     }
     uint32_t index = ir_program_variable_of(b->program, symbol->variable);
     if (index == UINT32_MAX) {
-        ir_fail(b, "variable %s of this state space is not compiled by this version",
-                symbol->name);
+        ir_fail(b, "variable %s of this state space is not compiled by this version", symbol->name);
     }
     return program_symbol(b, index, IR_I64, offset);
 }
@@ -86,8 +92,8 @@ struct ir_operand ir_symbol_address(struct ir_build *b, const struct ptx_symbol 
 struct ir_address ir_address(struct ir_build *b, const struct ptx_operand *operand,
                              enum ptx_space space)
 {
-    struct ir_address address = { .space = ir_space_of(b, space),
-                                  .offset = (int64_t)operand->integer };
+    struct ir_address address = {.space = ir_space_of(b, space),
+                                 .offset = (int64_t)operand->integer};
     if (operand->kind != PTX_OPERAND_ADDRESS) {
         ir_fail(b, "an address in brackets is missing");
     }
@@ -123,8 +129,7 @@ struct ir_address ir_address(struct ir_build *b, const struct ptx_operand *opera
     }
     uint32_t index = ir_program_variable_of(b->program, symbol->variable);
     if (index == UINT32_MAX) {
-        ir_fail(b, "variable %s of this state space is not compiled by this version",
-                symbol->name);
+        ir_fail(b, "variable %s of this state space is not compiled by this version", symbol->name);
     }
     enum ir_space own = b->program->variables[index].space;
     if (space != PTX_SPACE_NONE && own != address.space &&
@@ -180,7 +185,7 @@ static enum ir_scope scope_of(struct ir_build *b)
     return ir_mod(b, PTX_MOD_sys) || ir_mod(b, PTX_MOD_mmio) ? IR_SCOPE_SYS
            : ir_mod(b, PTX_MOD_cluster)                      ? IR_SCOPE_CLUSTER
            : ir_mod(b, PTX_MOD_cta)                          ? IR_SCOPE_CTA
-                                                             : (ir_mod(b, PTX_MOD_gpu), IR_SCOPE_GPU);
+                                    : (ir_mod(b, PTX_MOD_gpu), IR_SCOPE_GPU);
 }
 
 static enum ir_order order_of(struct ir_build *b, enum ir_order otherwise)
@@ -267,10 +272,10 @@ static enum ir_atomic atomic_of(struct ir_build *b)
         enum ptx_modifier modifier;
         enum ir_atomic atomic;
     } table[] = {
-        { PTX_MOD_add, IR_ATOM_ADD }, { PTX_MOD_min, IR_ATOM_MIN },   { PTX_MOD_max, IR_ATOM_MAX },
-        { PTX_MOD_and, IR_ATOM_AND }, { PTX_MOD_or, IR_ATOM_OR },     { PTX_MOD_xor, IR_ATOM_XOR },
-        { PTX_MOD_cas, IR_ATOM_CAS }, { PTX_MOD_exch, IR_ATOM_EXCH }, { PTX_MOD_inc, IR_ATOM_INC },
-        { PTX_MOD_dec, IR_ATOM_DEC },
+        {PTX_MOD_add, IR_ATOM_ADD}, {PTX_MOD_min, IR_ATOM_MIN},   {PTX_MOD_max, IR_ATOM_MAX},
+        {PTX_MOD_and, IR_ATOM_AND}, {PTX_MOD_or, IR_ATOM_OR},     {PTX_MOD_xor, IR_ATOM_XOR},
+        {PTX_MOD_cas, IR_ATOM_CAS}, {PTX_MOD_exch, IR_ATOM_EXCH}, {PTX_MOD_inc, IR_ATOM_INC},
+        {PTX_MOD_dec, IR_ATOM_DEC},
     };
     for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (ir_mod(b, table[i].modifier)) {
@@ -283,9 +288,12 @@ static enum ir_atomic atomic_of(struct ir_build *b)
 static enum ir_type atomic_type(struct ir_build *b, enum ptx_type type)
 {
     switch (type) {
-    case PTX_F16X2: return IR_F16X2;
-    case PTX_BF16X2: return IR_BF16X2;
-    default: return ir_reading(b, type).type;
+    case PTX_F16X2:
+        return IR_F16X2;
+    case PTX_BF16X2:
+        return IR_BF16X2;
+    default:
+        return ir_reading(b, type).type;
     }
 }
 

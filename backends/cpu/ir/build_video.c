@@ -92,9 +92,9 @@ static void finish(struct ir_build *b, struct ir_operand x, bool sign)
         uint32_t mask = (uint32_t)((UINT64_C(1) << bits) - 1);
         struct ir_operand low = ir_op2(b, IR_and, IR_I32, 0, result, ir_constant(mask));
         struct ir_operand rest = ir_op2(b, IR_and, IR_I32, 0, ir_src(b, 3, PTX_B32),
-                                        ir_constant((uint32_t)~(mask << at)));
-        result = ir_op2(b, IR_or, IR_I32, 0, rest,
-                        ir_op2(b, IR_shl, IR_I32, 0, low, ir_constant(at)));
+                                        ir_constant((uint32_t) ~(mask << at)));
+        result =
+            ir_op2(b, IR_or, IR_I32, 0, rest, ir_op2(b, IR_shl, IR_I32, 0, low, ir_constant(at)));
     } else if (ir_mod(b, PTX_MOD_add)) {
         result = ir_op2(b, IR_add, IR_I32, 0, result, ir_src(b, 3, PTX_B32));
     } else if (ir_mod(b, PTX_MOD_min)) {
@@ -109,7 +109,7 @@ static void finish(struct ir_build *b, struct ir_operand x, bool sign)
 
 static void build_vmad(struct ir_build *b)
 {
-    enum ptx_type types[2] = { ir_type_at(b, 1), ir_type_at(b, 2) };
+    enum ptx_type types[2] = {ir_type_at(b, 1), ir_type_at(b, 2)};
     bool negate = ir_operand_at(b, 1)->minus != ir_operand_at(b, 2)->minus;
     bool negate_c = ir_operand_at(b, 3)->minus, po = ir_mod(b, PTX_MOD_po);
     bool sign = types[0] == PTX_S32 || types[1] == PTX_S32 || negate || negate_c;
@@ -130,8 +130,7 @@ static void build_vmad(struct ir_build *b)
         sum = op64(b, IR_shr, sign ? IR_FLAG_SIGNED : 0, sum, ir_constant(scale));
     }
     if (ir_mod(b, PTX_MOD_sat)) {
-        sum = sign ? saturate(b, sum, 32, true)
-                   : op64(b, IR_min, 0, sum, ir_constant(UINT32_MAX));
+        sum = sign ? saturate(b, sum, 32, true) : op64(b, IR_min, 0, sum, ir_constant(UINT32_MAX));
     }
     ir_dst(b, 0, PTX_B32, ir_resize(b, sum, IR_I64, IR_I32, false));
 }
@@ -197,19 +196,17 @@ void ir_build_video_simd(struct ir_build *b)
         }
     }
     bool sign = !set && ir_type_at(b, 0) == PTX_S32;
-    enum ptx_type types[2] = { ir_type_at(b, set ? 0 : 1), ir_type_at(b, set ? 1 : 2) };
+    enum ptx_type types[2] = {ir_type_at(b, set ? 0 : 1), ir_type_at(b, set ? 1 : 2)};
     bool add = ir_mod(b, PTX_MOD_add), sat = ir_mod(b, PTX_MOD_sat);
     enum ir_compare compare = set ? comparison(b) : IR_EQ;
-    struct ir_operand sources[2] = { ir_src(b, 1, PTX_B32), ir_src(b, 2, PTX_B32) };
+    struct ir_operand sources[2] = {ir_src(b, 1, PTX_B32), ir_src(b, 2, PTX_B32)};
     struct ir_operand result = ir_src(b, 3, PTX_B32); // c: start of the sum, or lanes not computed
     for (unsigned i = 0; i < lanes; i++) {
         if ((mask >> i & 1) == 0) {
             continue;
         }
-        struct ir_operand x =
-            simd_part(b, ir_operand_at(b, 1), i, lanes, 0, sources, types[0]);
-        struct ir_operand y =
-            simd_part(b, ir_operand_at(b, 2), i, lanes, lanes, sources, types[1]);
+        struct ir_operand x = simd_part(b, ir_operand_at(b, 1), i, lanes, 0, sources, types[0]);
+        struct ir_operand y = simd_part(b, ir_operand_at(b, 2), i, lanes, lanes, sources, types[1]);
         x = combine(b, ir_rule(opcode)->op, x, y, compare);
         if (sat) {
             x = saturate(b, x, bits, sign);
@@ -222,8 +219,8 @@ void ir_build_video_simd(struct ir_build *b)
         uint32_t field = (uint32_t)((UINT64_C(1) << bits) - 1);
         x = ir_op2(b, IR_and, IR_I32, 0, x, ir_constant(field));
         x = ir_op2(b, IR_shl, IR_I32, 0, x, ir_constant(i * bits));
-        result = ir_op2(b, IR_and, IR_I32, 0, result,
-                        ir_constant((uint32_t)~(field << (i * bits))));
+        result =
+            ir_op2(b, IR_and, IR_I32, 0, result, ir_constant((uint32_t) ~(field << (i * bits))));
         result = ir_op2(b, IR_or, IR_I32, 0, result, x);
     }
     struct ptx_operand plain = *destination;

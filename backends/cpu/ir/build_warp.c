@@ -19,7 +19,7 @@ static struct ir_inst *with_sources(struct ir_build *b, enum ir_op op, enum ir_t
 
 static const struct ptx_operand *pair(const struct ptx_operand *operand, unsigned n)
 {
-    static const struct ptx_operand none = { .kind = PTX_OPERAND_NONE };
+    static const struct ptx_operand none = {.kind = PTX_OPERAND_NONE};
     if (operand->kind != PTX_OPERAND_PAIR) {
         return n == 0 ? operand : &none;
     }
@@ -54,7 +54,7 @@ void ir_build_bar(struct ir_build *b)
     }
     bool red = ir_mod(b, PTX_MOD_red);
     unsigned at = red ? 1 : 0;
-    struct ir_operand sources[3] = { ir_src(b, at, PTX_U32), ir_constant(0), ir_none() };
+    struct ir_operand sources[3] = {ir_src(b, at, PTX_U32), ir_constant(0), ir_none()};
     // bar.red d, a {, b}, p: the optional count may be left out or be missing in between.
     bool counted = red ? ir_operand_at(b, 3)->kind != PTX_OPERAND_NONE &&
                              ir_operand_at(b, 2)->kind != PTX_OPERAND_NONE
@@ -89,12 +89,12 @@ void ir_build_shfl(struct ir_build *b)
                   : ir_mod(b, PTX_MOD_down) ? EXEC_SHFL_DOWN
                   : ir_mod(b, PTX_MOD_bfly) ? EXEC_SHFL_BFLY
                                             : (ir_mod(b, PTX_MOD_idx), EXEC_SHFL_IDX);
-    struct ir_operand sources[4] = { ir_src(b, 1, PTX_B32), ir_src(b, 2, PTX_B32),
-                                     ir_src(b, 3, PTX_B32),
-                                     sync ? ir_src(b, 4, PTX_B32) : ir_none() };
+    struct ir_operand sources[4] = {ir_src(b, 1, PTX_B32), ir_src(b, 2, PTX_B32),
+                                    ir_src(b, 3, PTX_B32),
+                                    sync ? ir_src(b, 4, PTX_B32) : ir_none()};
     bool predicate = !ir_is_sink(pair(ir_operand_at(b, 0), 1));
-    struct ir_inst *inst = with_sources(b, sync ? IR_shfl : IR_shfl_old, IR_I32,
-                                        predicate ? 2 : 1, sync ? 4 : 3, sources);
+    struct ir_inst *inst = with_sources(b, sync ? IR_shfl : IR_shfl_old, IR_I32, predicate ? 2 : 1,
+                                        sync ? 4 : 3, sources);
     inst->sub = (uint8_t)op;
     for (unsigned i = 0; i < inst->dst_count; i++) {
         ir_result(b, inst, i);
@@ -109,11 +109,11 @@ void ir_build_vote(struct ir_build *b)
                   : ir_mod(b, PTX_MOD_any) ? EXEC_VOTE_ANY
                   : ir_mod(b, PTX_MOD_uni) ? EXEC_VOTE_UNI
                                            : (ir_mod(b, PTX_MOD_ballot), EXEC_VOTE_BALLOT);
-    struct ir_operand sources[2] = { ir_src(b, 1, PTX_PRED),
-                                     sync ? ir_src(b, 2, PTX_B32) : ir_none() };
+    struct ir_operand sources[2] = {ir_src(b, 1, PTX_PRED),
+                                    sync ? ir_src(b, 2, PTX_B32) : ir_none()};
     bool ballot = op == EXEC_VOTE_BALLOT;
-    struct ir_inst *inst = with_sources(b, sync ? IR_vote : IR_vote_old, ballot ? IR_I32 : IR_I1,
-                                        1, sync ? 2 : 1, sources);
+    struct ir_inst *inst = with_sources(b, sync ? IR_vote : IR_vote_old, ballot ? IR_I32 : IR_I1, 1,
+                                        sync ? 2 : 1, sources);
     inst->sub = (uint8_t)op;
     ir_dst(b, 0, ballot ? PTX_B32 : PTX_PRED, ir_use(ir_result(b, inst, 0)));
 }
@@ -124,10 +124,10 @@ void ir_build_match(struct ir_build *b)
     ir_mod(b, PTX_MOD_sync);
     bool all = ir_mod(b, PTX_MOD_all);
     ir_mod(b, PTX_MOD_any);
-    struct ir_operand sources[2] = { ir_src(b, 1, type), ir_src(b, 2, PTX_B32) };
+    struct ir_operand sources[2] = {ir_src(b, 1, type), ir_src(b, 2, PTX_B32)};
     bool predicate = all && !ir_is_sink(pair(ir_operand_at(b, 0), 1));
-    struct ir_inst *inst = with_sources(b, IR_match, ir_reading(b, type).storage,
-                                        predicate ? 2 : 1, 2, sources);
+    struct ir_inst *inst =
+        with_sources(b, IR_match, ir_reading(b, type).storage, predicate ? 2 : 1, 2, sources);
     inst->sub = all;
     for (unsigned i = 0; i < inst->dst_count; i++) {
         ir_result(b, inst, i);
@@ -141,12 +141,12 @@ void ir_build_redux(struct ir_build *b)
         enum ptx_modifier modifier;
         uint8_t is_unsigned, is_signed;
     } table[] = {
-        { PTX_MOD_add, EXEC_REDUX_ADD, EXEC_REDUX_ADD },
-        { PTX_MOD_min, EXEC_REDUX_MIN_U, EXEC_REDUX_MIN_S },
-        { PTX_MOD_max, EXEC_REDUX_MAX_U, EXEC_REDUX_MAX_S },
-        { PTX_MOD_and, EXEC_REDUX_AND, EXEC_REDUX_AND },
-        { PTX_MOD_or, EXEC_REDUX_OR, EXEC_REDUX_OR },
-        { PTX_MOD_xor, EXEC_REDUX_XOR, EXEC_REDUX_XOR },
+        {PTX_MOD_add, EXEC_REDUX_ADD, EXEC_REDUX_ADD},
+        {PTX_MOD_min, EXEC_REDUX_MIN_U, EXEC_REDUX_MIN_S},
+        {PTX_MOD_max, EXEC_REDUX_MAX_U, EXEC_REDUX_MAX_S},
+        {PTX_MOD_and, EXEC_REDUX_AND, EXEC_REDUX_AND},
+        {PTX_MOD_or, EXEC_REDUX_OR, EXEC_REDUX_OR},
+        {PTX_MOD_xor, EXEC_REDUX_XOR, EXEC_REDUX_XOR},
     };
     enum ptx_type type = ir_type_at(b, 0);
     ir_mod(b, PTX_MOD_sync);
@@ -162,7 +162,7 @@ void ir_build_redux(struct ir_build *b)
         op += ir_mod(b, PTX_MOD_abs) ? EXEC_REDUX_MIN_F_ABS - EXEC_REDUX_MIN_F : 0;
         op += ir_mod(b, PTX_MOD_NaN) ? EXEC_REDUX_MIN_F_NAN - EXEC_REDUX_MIN_F : 0;
     }
-    struct ir_operand sources[2] = { ir_src(b, 1, type), ir_src(b, 2, PTX_B32) };
+    struct ir_operand sources[2] = {ir_src(b, 1, type), ir_src(b, 2, PTX_B32)};
     struct ir_inst *inst = with_sources(b, IR_redux, IR_I32, 1, 2, sources);
     inst->sub = (uint8_t)op;
     ir_dst(b, 0, type, ir_use(ir_result(b, inst, 0)));

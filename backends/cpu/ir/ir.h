@@ -201,9 +201,9 @@ struct ir_function {
     uint32_t return_count;
     uint32_t return_size;
     uint32_t resume_count;        // resume states are 1..resume_count
-    uint32_t frame_size;          // bytes of the frame (multiple of 16). Called functions: the state
-                                  // word (u32) is at offset 0, saved registers start at 16; the
-                                  // callee's frame starts at the caller's frame + frame_size
+    uint32_t frame_size;          // bytes of the frame (multiple of 16). Called functions: the
+                                  // state word (u32) is at offset 0, saved registers start at 16;
+                                  // the callee's frame starts at the caller's frame + frame_size
     const char *unbuildable;      // reached only by pointer and not compilable: the body is a trap
     bool ssa;
 };

@@ -99,7 +99,7 @@ static uint32_t map_slot(const struct ir_map *map, const void *key)
 void ir_map_put(struct ir_build *b, struct ir_map *map, const void *key, uint32_t value)
 {
     if (2 * (map->count + 1) > map->capacity) {
-        struct ir_map bigger = { .capacity = map->capacity == 0 ? 16 : 2 * map->capacity };
+        struct ir_map bigger = {.capacity = map->capacity == 0 ? 16 : 2 * map->capacity};
         bigger.keys = ir_new_scratch(b, bigger.capacity * sizeof *bigger.keys);
         bigger.values = ir_new_scratch(b, bigger.capacity * sizeof *bigger.values);
         for (uint32_t i = 0; i < map->capacity; i++) {
@@ -139,7 +139,7 @@ uint32_t ir_value_new(struct ir_build *b, enum ir_type storage, const char *name
 {
     struct ir_function *fn = b->fn;
     fn->values = ir_grow(b, fn->values, &fn->value_capacity, fn->value_count, sizeof *fn->values);
-    fn->values[fn->value_count] = (struct ir_value){ .type = storage, .name = name };
+    fn->values[fn->value_count] = (struct ir_value){.type = storage, .name = name};
     return fn->value_count++;
 }
 
@@ -164,8 +164,8 @@ void ir_block_start(struct ir_build *b, struct ir_block *block)
 struct ir_inst *ir_inst_new(struct ir_build *b, enum ir_op op, enum ir_type type,
                             unsigned dst_count, unsigned src_count)
 {
-    struct ir_inst *inst = ir_new(b, sizeof *inst + src_count * sizeof *inst->src +
-                                         dst_count * sizeof *inst->dst);
+    struct ir_inst *inst =
+        ir_new(b, sizeof *inst + src_count * sizeof *inst->src + dst_count * sizeof *inst->dst);
     inst->op = op;
     inst->type = type;
     inst->vector = 1;
@@ -305,8 +305,8 @@ struct ir_operand ir_resize(struct ir_build *b, struct ir_operand x, enum ir_typ
         }
         return ir_constant(bits & ir_mask(to));
     }
-    struct ir_operand result = ir_op1(b, IR_cvt, to, sign ? IR_FLAG_SRC_SIGNED | IR_FLAG_SIGNED : 0,
-                                      x);
+    struct ir_operand result =
+        ir_op1(b, IR_cvt, to, sign ? IR_FLAG_SRC_SIGNED | IR_FLAG_SIGNED : 0, x);
     b->block->last->type2 = from;
     return result;
 }

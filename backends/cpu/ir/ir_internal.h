@@ -37,23 +37,23 @@ struct ir_instance {
     const struct ptx_function *ptx;
     uint32_t unit;
     uint32_t program_index;
-    uint32_t *registers;        // value + 1 by PTX register index; 0 = not used yet
-    struct ir_block **labels;   // by label index
-    struct ir_map variables;    // struct ptx_variable * -> place
+    uint32_t *registers;      // value + 1 by PTX register index; 0 = not used yet
+    struct ir_block **labels; // by label index
+    struct ir_map variables;  // struct ptx_variable * -> place
     struct ir_place *places;
     uint32_t place_count, place_capacity;
-    struct ir_block *leave;     // inlined: where `ret` goes; NULL: a real return
-    uint32_t carry;             // value + 1 of CC.CF, 0 = not used yet
+    struct ir_block *leave; // inlined: where `ret` goes; NULL: a real return
+    uint32_t carry;         // value + 1 of CC.CF, 0 = not used yet
     struct ir_instance *outer;
 };
 
 // What is known of a program function while a unit is built.
 struct ir_callee {
-    uint32_t position;          // in unit->functions + 1; 0 = not called without inlining
-    uint32_t *callees;          // direct calls, program indices
+    uint32_t position; // in unit->functions + 1; 0 = not called without inlining
+    uint32_t *callees; // direct calls, program indices
     uint32_t callee_count;
-    uint64_t size;              // statements with everything that would be inlined
-    uint32_t order, low;        // Tarjan
+    uint64_t size;       // statements with everything that would be inlined
+    uint32_t order, low; // Tarjan
     bool visited, on_stack, cyclic, may_suspend;
 };
 
@@ -62,28 +62,28 @@ struct ir_build {
     struct ir_error *error;
     const struct ir_program *program;
     struct ir_unit *unit;
-    struct ptx_arena *arena;    // of the unit
-    struct ptx_arena *scratch;  // dies with the build
+    struct ptx_arena *arena;   // of the unit
+    struct ptx_arena *scratch; // dies with the build
     uint32_t function_capacity;
-    struct ir_callee *callees;  // by program function
+    struct ir_callee *callees; // by program function
     uint32_t *tarjan;
     uint32_t tarjan_count, tarjan_order;
-    struct ir_map shared;       // program variable (as pointer) -> 1: reachable
+    struct ir_map shared; // program variable (as pointer) -> 1: reachable
 
     // function being built or passed
     struct ir_function *fn;
-    struct ir_block *block;     // where operations go; NULL after a terminator
+    struct ir_block *block; // where operations go; NULL after a terminator
     struct ir_block **block_tail;
     uint32_t slot_capacity;
-    uint64_t inlined;           // statements so far
-    uint32_t site;              // suspension points numbered so far, in the unit
+    uint64_t inlined; // statements so far
+    uint32_t site;    // suspension points numbered so far, in the unit
     struct ir_instance *scope;
 
     // instruction being built
     const struct ptx_statement *statement;
     const struct ptx_instruction *in;
-    uint32_t used;              // bits of modifiers that were looked at
-    struct ir_operand guard;    // predicate of a guarded operation built as select, or NONE
+    uint32_t used;           // bits of modifiers that were looked at
+    struct ir_operand guard; // predicate of a guarded operation built as select, or NONE
 };
 
 // Records the message with the current statement's line and text; does not return.
@@ -97,22 +97,22 @@ void *ir_grow(struct ir_build *b, void *array, uint32_t *capacity, uint32_t coun
 // ---- ir_emit.c: values, blocks, operations
 static inline struct ir_operand ir_none(void)
 {
-    return (struct ir_operand){ .kind = IR_NONE };
+    return (struct ir_operand){.kind = IR_NONE};
 }
 static inline struct ir_operand ir_undef(void)
 {
-    return (struct ir_operand){ .kind = IR_UNDEF };
+    return (struct ir_operand){.kind = IR_UNDEF};
 }
 static inline struct ir_operand ir_constant(uint64_t bits)
 {
-    return (struct ir_operand){ .kind = IR_CONSTANT, .bits = bits };
+    return (struct ir_operand){.kind = IR_CONSTANT, .bits = bits};
 }
 static inline struct ir_operand ir_use(uint32_t value)
 {
-    return (struct ir_operand){ .kind = IR_VALUE, .value = value };
+    return (struct ir_operand){.kind = IR_VALUE, .value = value};
 }
 uint32_t ir_value_new(struct ir_build *b, enum ir_type storage, const char *name);
-struct ir_block *ir_block_new(struct ir_build *b);     // not yet in the list
+struct ir_block *ir_block_new(struct ir_build *b);               // not yet in the list
 void ir_block_start(struct ir_build *b, struct ir_block *block); // append; falls through into it
 struct ir_inst *ir_inst_new(struct ir_build *b, enum ir_op op, enum ir_type type,
                             unsigned dst_count, unsigned src_count);
@@ -170,11 +170,11 @@ void ir_dst(struct ir_build *b, unsigned n, enum ptx_type type, struct ir_operan
 void ir_assign(struct ir_build *b, uint32_t target, struct ir_operand value);
 bool ir_is_sink(const struct ptx_operand *operand);
 struct ir_instance *ir_scope_new(struct ir_build *b, const struct ptx_function *ptx, uint32_t unit,
-                              uint32_t program_index);
+                                 uint32_t program_index);
 uint32_t ir_register(struct ir_build *b, const struct ptx_symbol *symbol, unsigned component);
 uint32_t ir_slot_new(struct ir_build *b, const char *name, uint64_t size, uint32_t align);
-void ir_place_set(struct ir_build *b, struct ir_instance *scope, const struct ptx_variable *variable,
-                  struct ir_place place);
+void ir_place_set(struct ir_build *b, struct ir_instance *scope,
+                  const struct ptx_variable *variable, struct ir_place place);
 bool ir_place_find(const struct ir_instance *scope, const struct ptx_variable *variable,
                    struct ir_place *ret_place);
 void ir_build_body(struct ir_build *b); // statements of b->scope
@@ -212,8 +212,8 @@ void ir_analyse_calls(struct ir_build *b, uint32_t program_function);
 uint32_t ir_unit_function(struct ir_build *b, uint32_t program_function); // position
 void ir_layout_block(const struct ptx_variable *list, struct ir_param *params,
                      uint32_t *ret_size); // params may be NULL
-void ir_bind_formals(struct ir_build *b);  // of a called function that is not inlined
-void ir_load_formals(struct ir_build *b);  // .reg formals
+void ir_bind_formals(struct ir_build *b); // of a called function that is not inlined
+void ir_load_formals(struct ir_build *b); // .reg formals
 void ir_build_ret(struct ir_build *b);
 
 // Builders of instruction families, by opcode in build_table.c.
@@ -226,12 +226,13 @@ struct ir_rule {
 const struct ir_rule *ir_rule(enum ptx_opcode opcode);
 
 #define IR_BUILDERS(X)                                                                             \
-    X(arith) X(addsub) X(mul) X(mad) X(mul24) X(sad) X(minmax) X(bits) X(dp) X(logic) X(shift)     \
-    X(shf) X(prmt) X(bfe_bfi) X(lop3) X(cnot) X(setp) X(set) X(selp) X(slct) X(testp) X(copysign)   \
-    X(approx) X(fma) X(cvt) X(mov) X(cvta) X(isspacep) X(ld) X(st) X(atom) X(fence) X(nothing)      \
-    X(createpolicy) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar) X(shfl) X(vote) X(match)    \
-    X(redux) X(elect) X(activemask) X(nanosleep) X(stack) X(video) X(video_simd) X(cp) X(mbarrier)  \
-    X(bfind) X(mask_op) X(fns)
+    X(arith)                                                                                       \
+    X(addsub) X(mul) X(mad) X(mul24) X(sad) X(minmax) X(bits) X(dp) X(logic) X(shift) X(shf)       \
+        X(prmt) X(bfe_bfi) X(lop3) X(cnot) X(setp) X(set) X(selp) X(slct) X(testp) X(copysign)     \
+            X(approx) X(fma) X(cvt) X(mov) X(cvta) X(isspacep) X(ld) X(st) X(atom) X(fence)        \
+                X(nothing) X(createpolicy) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar)     \
+                    X(shfl) X(vote) X(match) X(redux) X(elect) X(activemask) X(nanosleep) X(stack) \
+                        X(video) X(video_simd) X(cp) X(mbarrier) X(bfind) X(mask_op) X(fns)
 #define IR_BUILDER(name) void ir_build_##name(struct ir_build *b);
 IR_BUILDERS(IR_BUILDER)
 #undef IR_BUILDER

@@ -90,9 +90,16 @@ static bool is_cheap(const struct ir_inst *inst)
                inst->dst_count == 1;
     case IR_sreg:
         switch (inst->index) {
-        case PTX_SREG_tid: case PTX_SREG_ntid: case PTX_SREG_ctaid: case PTX_SREG_nctaid:
-        case PTX_SREG_laneid: case PTX_SREG_warpid: case PTX_SREG_lanemask_eq:
-        case PTX_SREG_lanemask_lt: case PTX_SREG_lanemask_le: case PTX_SREG_lanemask_gt:
+        case PTX_SREG_tid:
+        case PTX_SREG_ntid:
+        case PTX_SREG_ctaid:
+        case PTX_SREG_nctaid:
+        case PTX_SREG_laneid:
+        case PTX_SREG_warpid:
+        case PTX_SREG_lanemask_eq:
+        case PTX_SREG_lanemask_lt:
+        case PTX_SREG_lanemask_le:
+        case PTX_SREG_lanemask_gt:
         case PTX_SREG_lanemask_ge:
             return true;
         default:
@@ -122,9 +129,9 @@ enum { NOT_PINNED = UINT32_MAX };
 
 struct frame {
     struct ir_build *b;
-    struct ir_block **home;     // value -> block of its definition
-    uint32_t *pinned;           // value -> offset of its own place, or NOT_PINNED
-    uint32_t shared;            // where the shared rest begins
+    struct ir_block **home; // value -> block of its definition
+    uint32_t *pinned;       // value -> offset of its own place, or NOT_PINNED
+    uint32_t shared;        // where the shared rest begins
 };
 
 struct candidate {
@@ -213,9 +220,9 @@ static void choose_pinned(struct frame *f)
 
 struct point {
     struct ir_block *from, *to;
-    struct ir_inst *save_at;    // saves go before it, in `from`
-    struct ir_inst *load_at;    // loads go before it (NULL: at the end), in `to`
-    uint32_t offset;            // next free byte of the shared rest
+    struct ir_inst *save_at; // saves go before it, in `from`
+    struct ir_inst *load_at; // loads go before it (NULL: at the end), in `to`
+    uint32_t offset;         // next free byte of the shared rest
 };
 
 static void save_and_load(struct frame *f, struct point *p, uint32_t value, bool early)
@@ -246,7 +253,7 @@ static void save_and_load(struct frame *f, struct point *p, uint32_t value, bool
 static void fill_point(struct frame *f, struct ir_block *from, struct ir_block *to)
 {
     struct ir_function *fn = f->b->fn;
-    struct point p = { .from = from, .to = to, .offset = f->shared };
+    struct point p = {.from = from, .to = to, .offset = f->shared};
     struct ir_inst *call = to->first != NULL && to->first->call != NULL ? to->first : NULL;
     p.save_at = call != NULL ? from->last->prev : from->last; // before call_prepare, or suspend
     if (call == NULL && from->last->prev != NULL && from->last->prev->op == IR_request) {
@@ -279,7 +286,7 @@ static void fill_point(struct frame *f, struct ir_block *from, struct ir_block *
 void ir_pass_frame(struct ir_build *b)
 {
     struct ir_function *fn = b->fn;
-    struct frame f = { .b = b, .shared = fn->is_entry ? 0 : 16 };
+    struct frame f = {.b = b, .shared = fn->is_entry ? 0 : 16};
     fn->frame_size = f.shared;
     f.home = ir_new_scratch(b, (fn->value_count + 1) * sizeof(struct ir_block *));
     f.pinned = ir_new_scratch(b, (fn->value_count + 1) * sizeof *f.pinned);

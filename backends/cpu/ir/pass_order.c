@@ -15,10 +15,14 @@ static uint32_t successor_count(const struct ir_block *block)
         return 0;
     }
     switch (last->op) {
-    case IR_br: return 1;
-    case IR_cbr: return 2;
-    case IR_brx: return last->target_count;
-    default: return 0;
+    case IR_br:
+        return 1;
+    case IR_cbr:
+        return 2;
+    case IR_brx:
+        return last->target_count;
+    default:
+        return 0;
     }
 }
 
@@ -86,7 +90,7 @@ void ir_pass_order(struct ir_build *b)
     }
     stack = ir_grow(b, stack, &capacity, 0, sizeof *stack);
     fn->blocks->number = 0;
-    stack[depth++] = (struct visit){ fn->blocks, 0 };
+    stack[depth++] = (struct visit){fn->blocks, 0};
     while (depth > 0) {
         struct visit *top = &stack[depth - 1];
         struct ir_block *child = next_child(top);
@@ -94,7 +98,7 @@ void ir_pass_order(struct ir_build *b)
             if (child->number == UINT32_MAX) {
                 child->number = 0;
                 stack = ir_grow(b, stack, &capacity, depth, sizeof *stack);
-                stack[depth++] = (struct visit){ child, 0 };
+                stack[depth++] = (struct visit){child, 0};
             }
             continue;
         }

@@ -86,8 +86,8 @@ static void rewrite(struct ir_build *b, struct cells *cells, struct ir_block *bl
 {
     unsigned width = ir_bits(inst->type) / 8;
     for (unsigned i = 0; i < inst->vector; i++) {
-        uint32_t value = cell_value(b, cells, inst->index,
-                                    (uint64_t)inst->offset + i * width, inst->type);
+        uint32_t value =
+            cell_value(b, cells, inst->index, (uint64_t)inst->offset + i * width, inst->type);
         struct ir_inst *mov = ir_inst_new(b, IR_mov, inst->type, 1, 1);
         mov->line = inst->line;
         mov->unit = inst->unit;

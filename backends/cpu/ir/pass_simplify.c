@@ -28,7 +28,9 @@ static bool same(struct ir_operand a, struct ir_operand b)
     if (a.kind != b.kind) {
         return false;
     }
-    return a.kind == IR_VALUE ? a.value == b.value : a.kind == IR_CONSTANT ? a.bits == b.bits : true;
+    return a.kind == IR_VALUE      ? a.value == b.value
+           : a.kind == IR_CONSTANT ? a.bits == b.bits
+                                   : true;
 }
 
 static bool is_constant(struct ir_operand x, uint64_t bits)
@@ -49,13 +51,26 @@ static bool compare(enum ir_compare how, uint64_t x, uint64_t y, int64_t sx, int
 {
     int order = sign ? (sx > sy) - (sx < sy) : (x > y) - (x < y);
     switch (how) {
-    case IR_EQ: *ret = order == 0; return true;
-    case IR_NE: *ret = order != 0; return true;
-    case IR_LT: *ret = order < 0; return true;
-    case IR_LE: *ret = order <= 0; return true;
-    case IR_GT: *ret = order > 0; return true;
-    case IR_GE: *ret = order >= 0; return true;
-    default: return false;
+    case IR_EQ:
+        *ret = order == 0;
+        return true;
+    case IR_NE:
+        *ret = order != 0;
+        return true;
+    case IR_LT:
+        *ret = order < 0;
+        return true;
+    case IR_LE:
+        *ret = order <= 0;
+        return true;
+    case IR_GT:
+        *ret = order > 0;
+        return true;
+    case IR_GE:
+        *ret = order >= 0;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -67,18 +82,30 @@ static bool fold_binary(const struct ir_inst *inst, uint64_t x, uint64_t y, uint
     uint64_t mask = ir_mask(type);
     x &= mask;
     switch (inst->op) {
-    case IR_add: *ret = x + y; break;
-    case IR_sub: *ret = x - y; break;
+    case IR_add:
+        *ret = x + y;
+        break;
+    case IR_sub:
+        *ret = x - y;
+        break;
     case IR_mul:
         if ((inst->flags & IR_FLAG_HI) != 0) {
             return false;
         }
         *ret = x * y;
         break;
-    case IR_and: *ret = x & y; break;
-    case IR_or: *ret = x | y; break;
-    case IR_xor: *ret = x ^ y; break;
-    case IR_shl: *ret = (y & UINT32_MAX) >= ir_bits(type) ? 0 : x << y; break;
+    case IR_and:
+        *ret = x & y;
+        break;
+    case IR_or:
+        *ret = x | y;
+        break;
+    case IR_xor:
+        *ret = x ^ y;
+        break;
+    case IR_shl:
+        *ret = (y & UINT32_MAX) >= ir_bits(type) ? 0 : x << y;
+        break;
     case IR_shr: {
         uint64_t by = (y & UINT32_MAX) >= ir_bits(type) ? ir_bits(type) - 1 : y;
         if (sign) {
@@ -112,7 +139,8 @@ static struct ir_operand fold_integer(const struct ir_inst *inst)
 {
     struct ir_operand x = inst->src[0], y = inst->src[1];
     uint64_t bits;
-    if (x.kind == IR_CONSTANT && y.kind == IR_CONSTANT && fold_binary(inst, x.bits, y.bits, &bits)) {
+    if (x.kind == IR_CONSTANT && y.kind == IR_CONSTANT &&
+        fold_binary(inst, x.bits, y.bits, &bits)) {
         return ir_constant(bits);
     }
     uint64_t ones = ir_mask(inst->type);
@@ -400,7 +428,7 @@ static void set_definitions(struct ir_function *fn)
 void ir_pass_simplify(struct ir_build *b)
 {
     struct ir_function *fn = b->fn;
-    struct simplify s = { .b = b };
+    struct simplify s = {.b = b};
     s.map = ir_new_scratch(b, (fn->value_count + 1) * sizeof *s.map);
     s.changed = true;
     set_definitions(fn);

@@ -10,8 +10,8 @@
 struct loops {
     struct ir_build *b;
     struct ir_dominators dom;
-    uint32_t *in_loop;    // by block: loop number + 1
-    uint32_t *tainted;    // by value: loop number + 1
+    uint32_t *in_loop; // by block: loop number + 1
+    uint32_t *tainted; // by value: loop number + 1
     struct ir_block **body;
     uint32_t body_count, loop;
     bool callee_sources;
@@ -111,7 +111,7 @@ static void taint_inst(struct loops *l, const struct ir_block *block, const stru
 
 static bool body_can_spin(struct loops *l)
 {
-    struct taint t = { .changed = true };
+    struct taint t = {.changed = true};
     bool any = l->callee_sources;
     for (uint32_t n = 0; n < l->body_count; n++) {
         for (const struct ir_inst *inst = l->body[n]->first; inst != NULL; inst = inst->next) {
@@ -174,7 +174,7 @@ struct edge {
 void ir_pass_spin(struct ir_build *b)
 {
     struct ir_function *fn = b->fn;
-    struct loops l = { .b = b };
+    struct loops l = {.b = b};
     bool any = has_sources(fn);
     for (uint32_t i = 0; i < b->unit->function_count; i++) {
         l.callee_sources |= i > 0 && has_sources(b->unit->functions[i]);
@@ -206,7 +206,7 @@ void ir_pass_spin(struct ir_build *b)
             if (body_can_spin(&l)) {
                 head->spin = true;
                 edges = ir_grow(b, edges, &capacity, edge_count, sizeof *edges);
-                edges[edge_count++] = (struct edge){ block, head };
+                edges[edge_count++] = (struct edge){block, head};
             }
             l.loop++;
         }

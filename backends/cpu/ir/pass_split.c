@@ -15,18 +15,18 @@ static const struct {
     uint8_t kind, inner;
     int8_t a, b, c, mask;
 } requests[IR_OP_COUNT] = {
-    [IR_barrier] = { EXEC_REQ_BARRIER, 0, -1, -1, -1, -1 }, // filled by barrier_request
-    [IR_warp_sync] = { EXEC_REQ_WARP_SYNC, 0, -1, -1, -1, 0 },
-    [IR_shfl] = { EXEC_REQ_SHFL, 0, 0, 1, 2, 3 },
-    [IR_vote] = { EXEC_REQ_VOTE, 0, 0, -1, -1, 1 },
-    [IR_match] = { EXEC_REQ_MATCH, 0, 0, -1, -1, 1 },
-    [IR_redux] = { EXEC_REQ_REDUX, 0, 0, -1, -1, 1 },
-    [IR_elect] = { EXEC_REQ_ELECT, 0, -1, -1, -1, 0 },
-    [IR_activemask] = { EXEC_REQ_ACTIVEMASK, 0, -1, -1, -1, -1 },
-    [IR_shfl_old] = { EXEC_REQ_CONVERGED, EXEC_REQ_SHFL, 0, 1, 2, -1 },
-    [IR_vote_old] = { EXEC_REQ_CONVERGED, EXEC_REQ_VOTE, 0, -1, -1, -1 },
-    [IR_yield] = { EXEC_REQ_YIELD, 0, -1, -1, -1, -1 },
-    [IR_nanosleep] = { EXEC_REQ_NANOSLEEP, 0, 0, -1, -1, -1 },
+    [IR_barrier] = {EXEC_REQ_BARRIER, 0, -1, -1, -1, -1}, // filled by barrier_request
+    [IR_warp_sync] = {EXEC_REQ_WARP_SYNC, 0, -1, -1, -1, 0},
+    [IR_shfl] = {EXEC_REQ_SHFL, 0, 0, 1, 2, 3},
+    [IR_vote] = {EXEC_REQ_VOTE, 0, 0, -1, -1, 1},
+    [IR_match] = {EXEC_REQ_MATCH, 0, 0, -1, -1, 1},
+    [IR_redux] = {EXEC_REQ_REDUX, 0, 0, -1, -1, 1},
+    [IR_elect] = {EXEC_REQ_ELECT, 0, -1, -1, -1, 0},
+    [IR_activemask] = {EXEC_REQ_ACTIVEMASK, 0, -1, -1, -1, -1},
+    [IR_shfl_old] = {EXEC_REQ_CONVERGED, EXEC_REQ_SHFL, 0, 1, 2, -1},
+    [IR_vote_old] = {EXEC_REQ_CONVERGED, EXEC_REQ_VOTE, 0, -1, -1, -1},
+    [IR_yield] = {EXEC_REQ_YIELD, 0, -1, -1, -1, -1},
+    [IR_nanosleep] = {EXEC_REQ_NANOSLEEP, 0, 0, -1, -1, -1},
 };
 
 static struct ir_operand source(const struct ir_inst *inst, int n)
@@ -155,13 +155,13 @@ void ir_pass_split(struct ir_build *b)
 
 struct liveness {
     struct ir_build *b;
-    struct ir_block **blocks;     // by number
-    struct ir_block **suspended;  // by number of the resuming block: the suspending one
-    uint32_t *defined;            // by value: block + 1
-    uint32_t **exposed;           // by value: blocks at whose head it is needed
+    struct ir_block **blocks;    // by number
+    struct ir_block **suspended; // by number of the resuming block: the suspending one
+    uint32_t *defined;           // by value: block + 1
+    uint32_t **exposed;          // by value: blocks at whose head it is needed
     uint32_t *exposed_count, *exposed_capacity;
-    uint32_t *capacity;           // by block: of live_in
-    uint32_t *mark;               // by block: value + 1
+    uint32_t *capacity; // by block: of live_in
+    uint32_t *mark;     // by block: value + 1
 };
 
 static void expose(struct liveness *l, const struct ir_operand *operand, uint32_t block)
@@ -173,8 +173,8 @@ static void expose(struct liveness *l, const struct ir_operand *operand, uint32_
     if (count > 0 && l->exposed[value][count - 1] == block) {
         return;
     }
-    l->exposed[value] = ir_grow(l->b, l->exposed[value], &l->exposed_capacity[value], count,
-                                sizeof **l->exposed);
+    l->exposed[value] =
+        ir_grow(l->b, l->exposed[value], &l->exposed_capacity[value], count, sizeof **l->exposed);
     l->exposed[value][l->exposed_count[value]++] = block;
 }
 
@@ -218,7 +218,7 @@ void ir_pass_liveness(struct ir_build *b)
 {
     struct ir_function *fn = b->fn;
     uint32_t values = fn->value_count, blocks = fn->block_count;
-    struct liveness l = { .b = b };
+    struct liveness l = {.b = b};
     l.blocks = ir_new_scratch(b, (blocks + 1) * sizeof(struct ir_block *));
     l.suspended = ir_new_scratch(b, (blocks + 1) * sizeof(struct ir_block *));
     l.defined = ir_new_scratch(b, (values + 1) * sizeof *l.defined);

@@ -16,14 +16,14 @@ struct list {
 struct ssa {
     struct ir_build *b;
     struct ir_dominators dom;
-    uint32_t values, blocks;       // at the start
-    struct list *definitions;      // blocks that define a value (each once)
-    struct list *exposed;          // blocks at whose head a value is needed
-    struct list *frontier;         // by block
-    uint32_t *stamp;               // value -> block + 1 of the last definition seen
+    uint32_t values, blocks;  // at the start
+    struct list *definitions; // blocks that define a value (each once)
+    struct list *exposed;     // blocks at whose head a value is needed
+    struct list *frontier;    // by block
+    uint32_t *stamp;          // value -> block + 1 of the last definition seen
     bool *rename;
-    uint32_t *current;             // value -> renamed value + 1
-    struct list undo;              // pairs (value, previous)
+    uint32_t *current; // value -> renamed value + 1
+    struct list undo;  // pairs (value, previous)
 };
 
 static void push(struct ssa *s, struct list *list, uint32_t item)
@@ -165,7 +165,7 @@ static void place_phis(struct ssa *s)
     uint32_t *live = ir_new_scratch(s->b, (s->blocks + 1) * sizeof *live);
     uint32_t *defined = ir_new_scratch(s->b, (s->blocks + 1) * sizeof *defined);
     uint32_t *placed = ir_new_scratch(s->b, (s->blocks + 1) * sizeof *placed);
-    struct list work = { 0 };
+    struct list work = {0};
     for (uint32_t value = 0; value < s->values; value++) {
         s->rename[value] = !well_formed(s, value);
         if (!s->rename[value] || s->exposed[value].count == 0) {
@@ -263,11 +263,10 @@ static void unwind(struct ssa *s, uint32_t mark)
 
 static void rename_all(struct ssa *s)
 {
-    struct list path = { 0 }; // pairs (block, mark of undo)
+    struct list path = {0}; // pairs (block, mark of undo)
     for (uint32_t i = 0; i < s->blocks; i++) {
         uint32_t number = s->dom.order[i];
-        while (path.count > 0 &&
-               !ir_dominates(&s->dom, path.items[path.count - 2], number)) {
+        while (path.count > 0 && !ir_dominates(&s->dom, path.items[path.count - 2], number)) {
             unwind(s, path.items[path.count - 1]);
             path.count -= 2;
         }
@@ -280,7 +279,7 @@ static void rename_all(struct ssa *s)
 void ir_pass_ssa(struct ir_build *b)
 {
     struct ir_function *fn = b->fn;
-    struct ssa s = { .b = b, .values = fn->value_count, .blocks = fn->block_count };
+    struct ssa s = {.b = b, .values = fn->value_count, .blocks = fn->block_count};
     if (ir_dominators(fn, b->scratch, &s.dom) != 0) {
         ir_fail(b, "out of memory");
     }

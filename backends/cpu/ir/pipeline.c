@@ -20,7 +20,8 @@ static uint64_t align_up(uint64_t value, uint64_t align)
 
 static int by_variable(const void *a, const void *b)
 {
-    uint32_t x = ((const struct ir_shared *)a)->variable, y = ((const struct ir_shared *)b)->variable;
+    uint32_t x = ((const struct ir_shared *)a)->variable,
+             y = ((const struct ir_shared *)b)->variable;
     return (x > y) - (x < y);
 }
 
@@ -68,7 +69,7 @@ static void layout_shared(struct ir_build *b)
 // Addresses of shared variables are known now: constants.
 static void resolve_shared(struct ir_build *b)
 {
-    struct ir_map offsets = { 0 };
+    struct ir_map offsets = {0};
     for (uint32_t i = 0; i < b->unit->shared_count; i++) {
         const struct ir_shared *shared = &b->unit->shared[i];
         ir_map_put(b, &offsets, &b->program->variables[shared->variable], shared->offset);
@@ -179,7 +180,7 @@ static void measure_target(struct ir_build *b, const struct ir_inst *call, uint3
         b->unit->functions[target]->recursive = true;
         return;
     }
-    struct deepest inner = { .all = outer->all, .nesting = outer->nesting + 1 };
+    struct deepest inner = {.all = outer->all, .nesting = outer->nesting + 1};
     if (inner.nesting > 1000) {
         ir_fail(b, "calls of functions are nested too deep");
     }
@@ -204,7 +205,7 @@ static void measure(struct ir_build *b, uint32_t position, struct deepest *d)
 
 static void measure_unit(struct ir_build *b)
 {
-    struct deepest d = { 0 };
+    struct deepest d = {0};
     d.all = ir_new_scratch(b, (b->unit->function_count + 1) * sizeof *d.all);
     measure(b, 0, &d);
     b->unit->local_size = d.all[0].local;
@@ -222,15 +223,14 @@ static const struct {
     pass run;
     unsigned stage;
 } passes[] = {
-    { "order", ir_pass_order, 1 },       { "promote", ir_pass_promote, 1 },
-    { "shared", resolve_shared, 1 },     { "ssa", ir_pass_ssa, 1 },
-    { "simplify", ir_pass_simplify, 1 }, { "promote", ir_pass_promote, 1 },
-    { "ssa", ir_pass_ssa, 1 },           { "simplify", ir_pass_simplify, 1 },
-    { "spin", ir_pass_spin, 2 },
-    { "loops", ir_pass_loops, 3 },
-    { "split", ir_pass_split, 3 },       { "liveness", ir_pass_liveness, 3 },
-    { "frame", ir_pass_frame, 3 },       { "ssa", ir_pass_ssa, 3 },
-    { "simplify", ir_pass_simplify, 3 },
+    {"order", ir_pass_order, 1},       {"promote", ir_pass_promote, 1},
+    {"shared", resolve_shared, 1},     {"ssa", ir_pass_ssa, 1},
+    {"simplify", ir_pass_simplify, 1}, {"promote", ir_pass_promote, 1},
+    {"ssa", ir_pass_ssa, 1},           {"simplify", ir_pass_simplify, 1},
+    {"spin", ir_pass_spin, 2},         {"loops", ir_pass_loops, 3},
+    {"split", ir_pass_split, 3},       {"liveness", ir_pass_liveness, 3},
+    {"frame", ir_pass_frame, 3},       {"ssa", ir_pass_ssa, 3},
+    {"simplify", ir_pass_simplify, 3},
 };
 
 static void verify(struct ir_build *b, const char *name)

@@ -6,15 +6,15 @@
 #include <inttypes.h>
 
 static const char *const type_names[IR_TYPE_COUNT] = {
-    [IR_VOID] = "", [IR_I1] = "i1", [IR_I8] = "i8", [IR_I16] = "i16", [IR_I32] = "i32",
-    [IR_I64] = "i64", [IR_I128] = "i128", [IR_F16] = "f16", [IR_BF16] = "bf16", [IR_F32] = "f32",
-    [IR_F64] = "f64", [IR_F16X2] = "f16x2", [IR_BF16X2] = "bf16x2", [IR_TF32] = "tf32",
-    [IR_E4M3] = "e4m3", [IR_E5M2] = "e5m2", [IR_E2M1] = "e2m1", [IR_E2M3] = "e2m3",
-    [IR_E3M2] = "e3m2", [IR_UE8M0] = "ue8m0",
+    [IR_VOID] = "",         [IR_I1] = "i1",     [IR_I8] = "i8",     [IR_I16] = "i16",
+    [IR_I32] = "i32",       [IR_I64] = "i64",   [IR_I128] = "i128", [IR_F16] = "f16",
+    [IR_BF16] = "bf16",     [IR_F32] = "f32",   [IR_F64] = "f64",   [IR_F16X2] = "f16x2",
+    [IR_BF16X2] = "bf16x2", [IR_TF32] = "tf32", [IR_E4M3] = "e4m3", [IR_E5M2] = "e5m2",
+    [IR_E2M1] = "e2m1",     [IR_E2M3] = "e2m3", [IR_E3M2] = "e3m2", [IR_UE8M0] = "ue8m0",
 };
 static const char *const compare_names[] = {
-    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-    "geu", "num", "nan",
+    "eq", "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi",
+    "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
 };
 static const char *const space_names[] = {
     "generic", "global", "const", "shared", "local", "param", "argument", "return", "slot",
@@ -29,17 +29,25 @@ static const char *const atomic_names[] = {
     "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec",
 };
 static const char *const flag_names[] = {
-    "s", "ss", "ftz", "sat", "approx", "full", "NaN", "xorsign", "abs", "relu", "cc_out", "cc_in",
-    "shiftamt", "wrap", "oob", "noftz", "uni", "aligned", "satfinite", "hi",
+    "s",      "ss",    "ftz",      "sat",  "approx", "full",  "NaN", "xorsign", "abs",       "relu",
+    "cc_out", "cc_in", "shiftamt", "wrap", "oob",    "noftz", "uni", "aligned", "satfinite", "hi",
 };
 
 static void print_operand(FILE *file, const struct ir_operand *operand)
 {
     switch (operand->kind) {
-    case IR_VALUE: fprintf(file, "v%u", operand->value); break;
-    case IR_CONSTANT: fprintf(file, "0x%" PRIx64, operand->bits); break;
-    case IR_UNDEF: fputs("undef", file); break;
-    default: fputs("-", file); break;
+    case IR_VALUE:
+        fprintf(file, "v%u", operand->value);
+        break;
+    case IR_CONSTANT:
+        fprintf(file, "0x%" PRIx64, operand->bits);
+        break;
+    case IR_UNDEF:
+        fputs("undef", file);
+        break;
+    default:
+        fputs("-", file);
+        break;
     }
 }
 
@@ -101,19 +109,31 @@ static void print_inst(FILE *file, const struct ir_unit *unit, const struct ir_b
         fprintf(file, " b%u", block->preds[i]->number);
     }
     switch (inst->op) {
-    case IR_symbol: fprintf(file, " %s", unit->program->variables[inst->index].name); break;
-    case IR_function: fprintf(file, " %s", unit->program->functions[inst->index].name); break;
-    case IR_call: fprintf(file, " %s", unit->functions[inst->index]->name); break;
-    case IR_sreg: fprintf(file, " %%%s", ptx_sreg_name((enum ptx_sreg)inst->index)); break;
+    case IR_symbol:
+        fprintf(file, " %s", unit->program->variables[inst->index].name);
+        break;
+    case IR_function:
+        fprintf(file, " %s", unit->program->functions[inst->index].name);
+        break;
+    case IR_call:
+        fprintf(file, " %s", unit->functions[inst->index]->name);
+        break;
+    case IR_sreg:
+        fprintf(file, " %%%s", ptx_sreg_name((enum ptx_sreg)inst->index));
+        break;
     case IR_slot_copy:
         fprintf(file, " slot%u, slot%u, %u", inst->index, inst->site, inst->target_count);
         break;
-    case IR_slot: fprintf(file, " slot%u", inst->index); break;
+    case IR_slot:
+        fprintf(file, " slot%u", inst->index);
+        break;
     case IR_suspend:
     case IR_call_prepare:
         fprintf(file, " %u", inst->index);
         break;
-    case IR_trap: fprintf(file, " \"%s\"", inst->text != NULL ? inst->text : ""); break;
+    case IR_trap:
+        fprintf(file, " \"%s\"", inst->text != NULL ? inst->text : "");
+        break;
     default:
         if (is_memory(inst->op) && inst->space == IR_SLOT) {
             fprintf(file, " slot%u", inst->index);
@@ -147,8 +167,7 @@ void ir_print(FILE *file, const struct ir_unit *unit)
         const struct ir_function *fn = unit->functions[i];
         fprintf(file, "%s %s%s params %u returns %u slots %" PRIu64 " frame %u resume %u\n",
                 fn->is_entry ? "entry" : "func", fn->name, fn->suspends ? " suspends" : "",
-                fn->params_size, fn->return_size, fn->slots_size, fn->frame_size,
-                fn->resume_count);
+                fn->params_size, fn->return_size, fn->slots_size, fn->frame_size, fn->resume_count);
         for (const struct ir_block *block = fn->blocks; block != NULL; block = block->next) {
             fprintf(file, "  b%u:", block->number);
             for (uint32_t n = 0; n < block->pred_count; n++) {

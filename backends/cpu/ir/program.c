@@ -4,6 +4,7 @@
 // every symbol of every module finds its definition. Visible names are shared by all modules,
 // others belong to their module. Knows nothing of code beyond which functions have their address
 // taken. Called by exec/ (through ir.h) and by the builder (ir_program_*_of).
+#define HASH_FUNCTION HASH_OAT // the default falls through in a switch, clang warns
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(element) ((element)->oom = true)
 #include <uthash.h>
@@ -107,10 +108,14 @@ static enum strength strength_of(enum ptx_linkage linkage, bool defined)
         return STRENGTH_EXTERN;
     }
     switch (linkage) {
-    case PTX_LINK_EXTERN: return STRENGTH_EXTERN;
-    case PTX_LINK_COMMON: return STRENGTH_COMMON;
-    case PTX_LINK_WEAK: return STRENGTH_WEAK;
-    default: return STRENGTH_STRONG;
+    case PTX_LINK_EXTERN:
+        return STRENGTH_EXTERN;
+    case PTX_LINK_COMMON:
+        return STRENGTH_COMMON;
+    case PTX_LINK_WEAK:
+        return STRENGTH_WEAK;
+    default:
+        return STRENGTH_STRONG;
     }
 }
 
@@ -133,7 +138,7 @@ static int add_function(struct linker *l, const struct ptx_function *ptx)
             uint32_t index = entry->function - 1;
             if (strength > names->function_strength[index]) {
                 names->function_strength[index] = strength;
-                program->functions[index] = (struct ir_program_function){ name, ptx, l->unit };
+                program->functions[index] = (struct ir_program_function){name, ptx, l->unit};
             } else if (strength == STRENGTH_STRONG) {
                 return fail(l, ptx->line, "more than one definition of function", name);
             }
@@ -141,9 +146,8 @@ static int add_function(struct linker *l, const struct ptx_function *ptx)
         }
     }
     uint32_t index = program->function_count;
-    struct ir_program_function *functions =
-        grow(program->arena, program->functions, &names->function_capacity, index,
-             sizeof *functions);
+    struct ir_program_function *functions = grow(
+        program->arena, program->functions, &names->function_capacity, index, sizeof *functions);
     enum strength *strengths = grow(program->arena, names->function_strength,
                                     &names->strength_capacity[0], index, sizeof *strengths);
     if (functions == NULL || strengths == NULL) {
@@ -151,7 +155,7 @@ static int add_function(struct linker *l, const struct ptx_function *ptx)
     }
     program->functions = functions;
     names->function_strength = strengths;
-    program->functions[index] = (struct ir_program_function){ name, ptx, l->unit };
+    program->functions[index] = (struct ir_program_function){name, ptx, l->unit};
     strengths[index] = strength;
     program->function_count++;
     if (entry != NULL) {
@@ -165,12 +169,16 @@ static int add_function(struct linker *l, const struct ptx_function *ptx)
 static enum ir_space variable_space(enum ptx_space space)
 {
     switch (space) {
-    case PTX_SPACE_CONST: return IR_CONST;
+    case PTX_SPACE_CONST:
+        return IR_CONST;
     case PTX_SPACE_SHARED:
     case PTX_SPACE_SHARED_CTA:
-    case PTX_SPACE_SHARED_CLUSTER: return IR_SHARED;
-    case PTX_SPACE_GLOBAL: return IR_GLOBAL;
-    default: return IR_GENERIC; // .local, .tex, references: no storage in the program
+    case PTX_SPACE_SHARED_CLUSTER:
+        return IR_SHARED;
+    case PTX_SPACE_GLOBAL:
+        return IR_GLOBAL;
+    default:
+        return IR_GENERIC; // .local, .tex, references: no storage in the program
     }
 }
 
@@ -200,7 +208,7 @@ static int add_variable(struct linker *l, const struct ptx_variable *ptx)
                           ptx->size > old->ptx->size;
             if (strength > names->variable_strength[index] || bigger) {
                 names->variable_strength[index] = strength;
-                *old = (struct ir_variable){ name, ptx, l->unit, space };
+                *old = (struct ir_variable){name, ptx, l->unit, space};
             } else if (strength == STRENGTH_STRONG) {
                 return fail(l, ptx->line, "more than one definition of variable", name);
             }
@@ -217,7 +225,7 @@ static int add_variable(struct linker *l, const struct ptx_variable *ptx)
     }
     program->variables = variables;
     names->variable_strength = strengths;
-    variables[index] = (struct ir_variable){ name, ptx, l->unit, space };
+    variables[index] = (struct ir_variable){name, ptx, l->unit, space};
     strengths[index] = strength;
     program->variable_count++;
     if (entry != NULL) {
@@ -332,7 +340,7 @@ int ir_program_create(const struct ptx_module *const *modules, size_t count,
     program->module_count = count;
     program->arena = arena;
     program->names = names;
-    struct linker linker = { .program = program, .names = names, .error = ret_error };
+    struct linker linker = {.program = program, .names = names, .error = ret_error};
     if (link_all(&linker) != 0) {
         ir_program_destroy(program);
         return -1;

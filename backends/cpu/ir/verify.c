@@ -13,8 +13,8 @@ struct verify {
     struct ir_error *error;
     const struct ir_inst *inst;
     struct ir_dominators dom;
-    uint32_t *block_of;   // value -> block + 1
-    uint32_t *position;   // value -> position of its definition in the block
+    uint32_t *block_of; // value -> block + 1
+    uint32_t *position; // value -> position of its definition in the block
 };
 
 static int wrong(struct verify *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -26,8 +26,8 @@ static int wrong(struct verify *v, const char *format, ...)
     if (v->inst != NULL) {
         v->error->line = v->inst->line;
         v->error->unit = v->inst->unit;
-        used = snprintf(v->error->message, sizeof v->error->message, "%s: ",
-                        ir_op_name(v->inst->op));
+        used =
+            snprintf(v->error->message, sizeof v->error->message, "%s: ", ir_op_name(v->inst->op));
     }
     va_list ap;
     va_start(ap, format);
@@ -173,7 +173,7 @@ static int check_ssa(struct verify *v, struct ptx_arena *arena)
 int ir_verify_function(const struct ir_unit *unit, const struct ir_function *fn,
                        struct ir_error *ret_error)
 {
-    struct verify v = { .fn = fn, .error = ret_error };
+    struct verify v = {.fn = fn, .error = ret_error};
     (void)unit;
     uint32_t number = 0;
     for (const struct ir_block *block = fn->blocks; block != NULL; block = block->next) {

@@ -20,7 +20,7 @@ struct built {
 
 static inline struct ptx_module *parse(const char *text)
 {
-    struct ptx_diagnostics diagnostics = { 0 };
+    struct ptx_diagnostics diagnostics = {0};
     struct ptx_module *module = NULL;
     if (ptx_parse(text, strlen(text), "test", &module, &diagnostics) != 0) {
         cr_assert_fail("line %u: %s: %s", diagnostics.items[0].line, diagnostics.items[0].message,
@@ -44,7 +44,7 @@ static inline char *kernel_text(const char *before, const char *body)
 
 static inline struct built build_texts(const char *const *texts, size_t count, const char *kernel)
 {
-    struct built built = { 0 };
+    struct built built = {0};
     for (size_t i = 0; i < count; i++) {
         built.modules[i] = parse(texts[i]);
     }
@@ -64,7 +64,7 @@ static inline struct built build_texts(const char *const *texts, size_t count, c
 static inline struct built build_kernel(const char *before, const char *body)
 {
     char *text = kernel_text(before, body); // kept: the module borrows it
-    return build_texts((const char *const[]){ text }, 1, "k");
+    return build_texts((const char *const[]){text}, 1, "k");
 }
 
 static inline void drop(struct built *built)

@@ -182,11 +182,13 @@ Test(build, memory)
         { LD "prefetch.global.L2 [%rd1]; discard.global.L2 [%rd1], 128;", { "ret" } },
         { LD "cp.async.cg.shared.global [sh], [%rd1], 16; cp.async.wait_all;",
           { "ld.i64.global", "st.i64.shared" } },
-        { LD "cp.async.ca.shared.global [sh], [%rd1], 4, %r1;", { "ld.i8.global", "st.i32.shared" } },
+        { LD "cp.async.ca.shared.global [sh], [%rd1], 4, %r1;",
+          { "ld.i8.global", "st.i32.shared" } },
         { LD "mbarrier.init.shared.b64 [bar], %r1; mbarrier.arrive.shared.b64 %rd3, [bar];"
              "W: mbarrier.test_wait.shared.b64 %p2, [bar], %rd3; @!%p2 bra W;",
           { "st.i64.shared.volatile", "spin", "suspend" } },
-        { LD "isspacep.shared %p2, %rd1; selp.b32 %r9, 1, 0, %p2;" ST32, { "isspacep.i64.shared" } },
+        { LD "isspacep.shared %p2, %rd1; selp.b32 %r9, 1, 0, %p2;" ST32,
+          { "isspacep.i64.shared" } },
     };
     CHECK(rows);
 }
@@ -222,7 +224,8 @@ Test(build, video)
     static const struct row rows[] = {
         { LD "vadd.s32.u32.s32.sat %r9, %r1.b1, %r2.h1;" ST32, { "add.i64.s", "min.i64.s" } },
         { LD "vabsdiff4.u32.u32.u32.add %r9, %r1, %r2, %r3;" ST32, { "max.i64.s", "sub.i64" } },
-        { LD "vmad.s32.s32.u32.sat.shr7 %r9, %r1.h0, -%r2.b0, %r3;" ST32, { "mul.i64", "neg.i64" } },
+        { LD "vmad.s32.s32.u32.sat.shr7 %r9, %r1.h0, -%r2.b0, %r3;" ST32,
+          { "mul.i64", "neg.i64" } },
         { LD "vset.u32.s32.lt %r9, %r1, %r2;" ST32, { "setp.i64.lt.s" } },
         { LD "vsub2.s32.s32.s32 %r9.h1, %r1.h32, %r2, %r3;" ST32, { "sub.i64" } },
         { LD "vshl.u32.u32.u32.wrap %r9, %r1, %r2;" ST32, { "0x1f", "shl.i64" } },

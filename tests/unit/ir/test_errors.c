@@ -27,8 +27,7 @@ Test(errors, instructions_that_are_only_parsed)
                  "cp.async.bulk");
     expect_error("", "barrier.cluster.arrive;", "'barrier.cluster'", "barrier.cluster");
     expect_error("", "mapa.u64 %rd1, %rd2, %r1;", "'mapa' is not compiled", "mapa.u64");
-    expect_error("", "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", "'movmatrix'",
-                 "movmatrix");
+    expect_error("", "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", "'movmatrix'", "movmatrix");
     expect_error("", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];", "'tex'",
                  "tex.2d");
 }
@@ -57,7 +56,7 @@ Test(errors, duplicate_definitions)
 {
     static const char one[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                               ".visible .global .u32 x = 1;\n";
-    struct built built = build_texts((const char *const[]){ one, one }, 2, NULL);
+    struct built built = build_texts((const char *const[]){one, one}, 2, NULL);
     cr_assert_null(built.program);
     cr_expect(strstr(built.error.message, "more than one definition of variable x") != NULL);
     cr_expect_eq(built.error.unit, 1);
@@ -68,7 +67,7 @@ Test(errors, address_size)
 {
     static const char text[] = ".version 3.0\n.target sm_20\n.address_size 32\n"
                                ".entry k() { ret; }\n";
-    struct built built = build_texts((const char *const[]){ text }, 1, NULL);
+    struct built built = build_texts((const char *const[]){text}, 1, NULL);
     cr_assert_null(built.program);
     cr_expect(strstr(built.error.message, "address_size") != NULL);
     drop(&built);

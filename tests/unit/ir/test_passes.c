@@ -69,29 +69,36 @@ struct spin_row {
 Test(passes, loops_that_can_spin)
 {
     static const struct spin_row rows[] = {
-        { "counted loop with an atomic whose result is not used",
-          "ld.param.u64 %rd1, [p];\nmov.u32 %r1, 9;\nL: red.global.add.u32 [%rd1], 1;\n"
-          "sub.s32 %r1, %r1, 1;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra L;\nret;", false },
-        { "counted loop that stores what an atomic returned",
-          "ld.param.u64 %rd1, [p];\nmov.u32 %r1, 9;\nL: atom.global.add.u32 %r2, [%rd1], 1;\n"
-          "st.global.u32 [%rd1+8], %r2;\nsub.s32 %r1, %r1, 1;\nsetp.ne.s32 %p1, %r1, 0;\n"
-          "@%p1 bra L;\nret;", false },
-        { "lock by compare and swap",
-          "ld.param.u64 %rd1, [p];\nL: atom.global.cas.b32 %r2, [%rd1], 0, 1;\n"
-          "setp.ne.s32 %p1, %r2, 0;\n@%p1 bra L;\nret;", true },
-        { "volatile flag",
-          "ld.param.u64 %rd1, [p];\nL: ld.volatile.global.u32 %r2, [%rd1];\n"
-          "setp.eq.s32 %p1, %r2, 0;\n@%p1 bra L;\nret;", true },
-        { "lock taken in a branch, `done` set there",
-          "ld.param.u64 %rd1, [p];\nmov.u32 %r3, 0;\nL: atom.global.exch.b32 %r2, [%rd1], 1;\n"
-          "setp.ne.s32 %p1, %r2, 0;\n@%p1 bra N;\nmov.u32 %r3, 1;\n"
-          "st.global.u32 [%rd1], 0;\nN: setp.eq.s32 %p2, %r3, 0;\n@%p2 bra L;\nret;", true },
-        { "plain load behind a fence",
-          "ld.param.u64 %rd1, [p];\nL: membar.gl;\nld.global.u32 %r2, [%rd1];\n"
-          "setp.eq.s32 %p1, %r2, 0;\n@%p1 bra L;\nret;", true },
-        { "plain loop over memory",
-          "ld.param.u64 %rd1, [p];\nL: ld.global.u32 %r2, [%rd1];\nadd.s64 %rd1, %rd1, 4;\n"
-          "setp.ne.s32 %p1, %r2, 0;\n@%p1 bra L;\nret;", false },
+        {"counted loop with an atomic whose result is not used",
+         "ld.param.u64 %rd1, [p];\nmov.u32 %r1, 9;\nL: red.global.add.u32 [%rd1], 1;\n"
+         "sub.s32 %r1, %r1, 1;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra L;\nret;",
+         false},
+        {"counted loop that stores what an atomic returned",
+         "ld.param.u64 %rd1, [p];\nmov.u32 %r1, 9;\nL: atom.global.add.u32 %r2, [%rd1], 1;\n"
+         "st.global.u32 [%rd1+8], %r2;\nsub.s32 %r1, %r1, 1;\nsetp.ne.s32 %p1, %r1, 0;\n"
+         "@%p1 bra L;\nret;",
+         false},
+        {"lock by compare and swap",
+         "ld.param.u64 %rd1, [p];\nL: atom.global.cas.b32 %r2, [%rd1], 0, 1;\n"
+         "setp.ne.s32 %p1, %r2, 0;\n@%p1 bra L;\nret;",
+         true},
+        {"volatile flag",
+         "ld.param.u64 %rd1, [p];\nL: ld.volatile.global.u32 %r2, [%rd1];\n"
+         "setp.eq.s32 %p1, %r2, 0;\n@%p1 bra L;\nret;",
+         true},
+        {"lock taken in a branch, `done` set there",
+         "ld.param.u64 %rd1, [p];\nmov.u32 %r3, 0;\nL: atom.global.exch.b32 %r2, [%rd1], 1;\n"
+         "setp.ne.s32 %p1, %r2, 0;\n@%p1 bra N;\nmov.u32 %r3, 1;\n"
+         "st.global.u32 [%rd1], 0;\nN: setp.eq.s32 %p2, %r3, 0;\n@%p2 bra L;\nret;",
+         true},
+        {"plain load behind a fence",
+         "ld.param.u64 %rd1, [p];\nL: membar.gl;\nld.global.u32 %r2, [%rd1];\n"
+         "setp.eq.s32 %p1, %r2, 0;\n@%p1 bra L;\nret;",
+         true},
+        {"plain loop over memory",
+         "ld.param.u64 %rd1, [p];\nL: ld.global.u32 %r2, [%rd1];\nadd.s64 %rd1, %rd1, 4;\n"
+         "setp.ne.s32 %p1, %r2, 0;\n@%p1 bra L;\nret;",
+         false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct built built = build_kernel("", rows[i].body);
@@ -122,12 +129,12 @@ Test(passes, frames_hold_what_is_live)
 
 Test(passes, suspension_in_every_shape)
 {
-    struct built built = build_kernel(
-        "", "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nmov.u32 %r2, 1;\n"
-            "L: @%p2 bra M;\nshfl.sync.up.b32 %r2|%p2, %r2, 1, 0, -1;\nbra N;\n"
-            "M: bar.red.or.pred %p2, 0, %p2;\nN: add.s32 %r1, %r1, -1;\n"
-            "setp.gt.s32 %p1, %r1, 0;\n@%p1 bra L;\n@!%p2 bar.sync 1;\n"
-            "st.global.u32 [%rd1], %r2;\nret;");
+    struct built built =
+        build_kernel("", "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nmov.u32 %r2, 1;\n"
+                         "L: @%p2 bra M;\nshfl.sync.up.b32 %r2|%p2, %r2, 1, 0, -1;\nbra N;\n"
+                         "M: bar.red.or.pred %p2, 0, %p2;\nN: add.s32 %r1, %r1, -1;\n"
+                         "setp.gt.s32 %p1, %r1, 0;\n@%p1 bra L;\n@!%p2 bar.sync 1;\n"
+                         "st.global.u32 [%rd1], %r2;\nret;");
     cr_assert_not_null(built.unit, "%s", built.error.message);
     cr_expect_eq(built.unit->functions[0]->resume_count, 3);
     drop(&built);
@@ -172,8 +179,10 @@ Test(passes, large_kernel)
         fprintf(file, "add.s32 %%x%u, %%x%u, %%x%u;\n", n[0] % REGISTERS, n[1] % REGISTERS,
                 n[2] % REGISTERS);
         if (i % 10 == 0) {
-            fprintf(file, "setp.eq.s32 %%p1, %%x%u, 0;\n@%%p1 bra L%d;\nxor.b32 %%x%u, %%x%u, 1;\n"
-                          "L%d:\n", n[1] % REGISTERS, i, n[2] % REGISTERS, n[0] % REGISTERS, i);
+            fprintf(file,
+                    "setp.eq.s32 %%p1, %%x%u, 0;\n@%%p1 bra L%d;\nxor.b32 %%x%u, %%x%u, 1;\n"
+                    "L%d:\n",
+                    n[1] % REGISTERS, i, n[2] % REGISTERS, n[0] % REGISTERS, i);
         }
         if (i % 200 == 0) {
             fputs("bar.sync 0;\n", file);

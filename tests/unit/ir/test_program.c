@@ -10,18 +10,19 @@ TestSuite(program, .timeout = 60);
 Test(program, links_modules)
 {
     static const char a[] = HEAD ".extern .global .u32 x;\n.weak .global .u32 w = 1;\n"
-                            ".global .u32 own = 1;\n"
-                            ".extern .func (.param .b32 r) f(.param .b32 a);\n"
-                            ".visible .entry k(.param .u64 p)\n{ .reg .b32 %r<4>;\n"
-                            ".param .b32 a0; .param .b32 r0;\nld.global.u32 %r1, [x];\n"
-                            "st.param.b32 [a0], %r1;\ncall (r0), f, (a0);\n"
-                            "ld.param.b32 %r2, [r0];\nst.global.u32 [own], %r2;\nret; }\n";
-    static const char b[] = HEAD ".visible .global .u32 x = 5;\n.weak .global .u32 w = 2;\n"
-                            ".global .u32 own = 2;\n"
-                            ".visible .func (.param .b32 r) f(.param .b32 a)\n"
-                            "{ .reg .b32 %r<4>;\nld.param.u32 %r1, [a];\nadd.u32 %r1, %r1, 1;\n"
-                            "st.param.b32 [r], %r1;\nret; }\n";
-    struct built built = build_texts((const char *const[]){ a, b }, 2, "k");
+                                 ".global .u32 own = 1;\n"
+                                 ".extern .func (.param .b32 r) f(.param .b32 a);\n"
+                                 ".visible .entry k(.param .u64 p)\n{ .reg .b32 %r<4>;\n"
+                                 ".param .b32 a0; .param .b32 r0;\nld.global.u32 %r1, [x];\n"
+                                 "st.param.b32 [a0], %r1;\ncall (r0), f, (a0);\n"
+                                 "ld.param.b32 %r2, [r0];\nst.global.u32 [own], %r2;\nret; }\n";
+    static const char b[] =
+        HEAD ".visible .global .u32 x = 5;\n.weak .global .u32 w = 2;\n"
+             ".global .u32 own = 2;\n"
+             ".visible .func (.param .b32 r) f(.param .b32 a)\n"
+             "{ .reg .b32 %r<4>;\nld.param.u32 %r1, [a];\nadd.u32 %r1, %r1, 1;\n"
+             "st.param.b32 [r], %r1;\nret; }\n";
+    struct built built = build_texts((const char *const[]){a, b}, 2, "k");
     cr_assert_not_null(built.unit, "%s", built.error.message);
     uint32_t x = ir_program_find_variable(built.program, "x");
     cr_assert_neq(x, UINT32_MAX);
@@ -40,14 +41,15 @@ Test(program, links_modules)
 Test(program, parameters)
 {
     static const char text[] = HEAD ".visible .entry k(.param .u8 a, .param .u64 b, .param .u16 c,"
-                               " .param .align 16 .b8 d[20], .param .f32 e) { ret; }\n";
-    struct built built = build_texts((const char *const[]){ text }, 1, "k");
+                                    " .param .align 16 .b8 d[20], .param .f32 e) { ret; }\n";
+    struct built built = build_texts((const char *const[]){text}, 1, "k");
     struct ir_param *params;
     uint32_t count, size;
     cr_assert_eq(ir_entry_params(built.program, ir_program_find_function(built.program, "k"),
-                                 &params, &count, &size), 0);
-    static const struct ir_param wanted[] = { { 0, 1, 1 }, { 8, 8, 8 }, { 16, 2, 2 },
-                                              { 32, 20, 16 }, { 52, 4, 4 } };
+                                 &params, &count, &size),
+                 0);
+    static const struct ir_param wanted[] = {
+        {0, 1, 1}, {8, 8, 8}, {16, 2, 2}, {32, 20, 16}, {52, 4, 4}};
     cr_assert_eq(count, 5);
     for (unsigned i = 0; i < 5; i++) {
         cr_expect(memcmp(&params[i], &wanted[i], sizeof wanted[i]) == 0, "parameter %u at %u", i,
@@ -114,10 +116,10 @@ Test(program, indirect_call)
 
 Test(program, recursion_stays_a_call)
 {
-    struct built built = build_kernel(
-        functions, ".param .b32 a0; .param .b32 r0;\nst.param.b32 [a0], 3;\n"
-                   "call (r0), self, (a0);\nld.param.b32 %r1, [r0];\n"
-                   "st.global.u32 [table], %r1; ret;");
+    struct built built =
+        build_kernel(functions, ".param .b32 a0; .param .b32 r0;\nst.param.b32 [a0], 3;\n"
+                                "call (r0), self, (a0);\nld.param.b32 %r1, [r0];\n"
+                                "st.global.u32 [table], %r1; ret;");
     cr_assert_not_null(built.unit, "%s", built.error.message);
     cr_expect_eq(built.unit->function_count, 2);
     cr_expect(built.unit->recursive && built.unit->functions[1]->recursive);
@@ -165,8 +167,8 @@ Test(program, runtime_functions)
         "ld.param.b32 %r1, [r]; st.global.u32 [out], %r1; call.uni free, (a);\n"
         "st.param.b32 [l], 3; call.uni __assertfail, (a, a, l, a, a);");
     char *text = printed(&built);
-    static const char *const wanted[] = { "malloc", "vprintf.i32", "free", "assertfail",
-                                          "unreachable" };
+    static const char *const wanted[] = {"malloc", "vprintf.i32", "free", "assertfail",
+                                         "unreachable"};
     for (unsigned i = 0; i < 5; i++) {
         cr_expect(strstr(text, wanted[i]) != NULL, "no %s in %s", wanted[i], text);
     }
@@ -178,11 +180,11 @@ Test(program, runtime_functions)
 // A function that only a pointer reaches and that is not compilable is a trap, no failed kernel.
 Test(program, unbuildable_target)
 {
-    struct built built = build_kernel(
-        ".visible .func bad(.param .b32 a) { wgmma.fence.sync.aligned; ret; }\n"
-        ".global .u64 table[1] = { bad };\n",
-        "ld.global.u64 %rd1, [table];\n.param .b32 a0;\nst.param.b32 [a0], 3;\n"
-        "proto: .callprototype _ (.param .b32 _);\ncall %rd1, (a0), proto; ret;");
+    struct built built =
+        build_kernel(".visible .func bad(.param .b32 a) { wgmma.fence.sync.aligned; ret; }\n"
+                     ".global .u64 table[1] = { bad };\n",
+                     "ld.global.u64 %rd1, [table];\n.param .b32 a0;\nst.param.b32 [a0], 3;\n"
+                     "proto: .callprototype _ (.param .b32 _);\ncall %rd1, (a0), proto; ret;");
     cr_assert_not_null(built.unit, "%s", built.error.message);
     cr_assert_eq(built.unit->function_count, 2);
     cr_expect_not_null(built.unit->functions[1]->unbuildable);
