@@ -17,8 +17,8 @@
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/blake3.h>
 
-#include "../kernel_abi.h"
 #include "orc.h"
+#include "../kernel_abi.h"
 
 enum { MOST = 256 << 20, HASH = 32 };
 

@@ -13,7 +13,7 @@
 #include <llvm-c/DebugInfo.h>
 
 static bool (*const families[])(struct emit *, const struct ir_inst *) = {
-    emit_memory, emit_integer, emit_bits,   emit_float, emit_approx,
+    emit_memory,  emit_integer, emit_bits,   emit_float, emit_approx,
     emit_compare, emit_convert, emit_atomic, emit_sreg,  emit_call,
 };
 
@@ -48,7 +48,8 @@ static enum ir_type number_type(const struct emit *e, const struct ir_operand *o
         return IR_VOID;
     }
     switch (def->op) {
-    case IR_phi: return e->values[operand->value].phi_type;
+    case IR_phi:
+        return e->values[operand->value].phi_type;
     case IR_add:
     case IR_sub:
     case IR_mul:
@@ -66,8 +67,10 @@ static enum ir_type number_type(const struct emit *e, const struct ir_operand *o
     case IR_cos:
     case IR_lg2:
     case IR_ex2:
-    case IR_tanh: return def->type == IR_F32 || def->type == IR_F64 ? def->type : IR_VOID;
-    default: return IR_VOID;
+    case IR_tanh:
+        return def->type == IR_F32 || def->type == IR_F64 ? def->type : IR_VOID;
+    default:
+        return IR_VOID;
     }
 }
 
@@ -117,8 +120,8 @@ static void begin_phi(struct emit *e, const struct ir_inst *inst)
         v->raw = LLVMBuildPhi(e->b, v->phi_type == IR_F64 ? e->f64 : e->f32, "");
         v->dirty = v->phi_type == IR_F32;
     } else {
-        v->bits = LLVMBuildPhi(
-            e->b, emit_int_type(e, ir_bits(e->fn->values[inst->dst[0]].type)), "");
+        v->bits =
+            LLVMBuildPhi(e->b, emit_int_type(e, ir_bits(e->fn->values[inst->dst[0]].type)), "");
     }
 }
 
@@ -186,8 +189,12 @@ static void branch_table(struct emit *e, const struct ir_inst *inst)
 static bool emit_control(struct emit *e, const struct ir_inst *inst)
 {
     switch (inst->op) {
-    case IR_phi: begin_phi(e, inst); return true;
-    case IR_br: LLVMBuildBr(e->b, e->blocks[inst->target[0]->number]); return true;
+    case IR_phi:
+        begin_phi(e, inst);
+        return true;
+    case IR_br:
+        LLVMBuildBr(e->b, e->blocks[inst->target[0]->number]);
+        return true;
     case IR_cbr: {
         LLVMBasicBlockRef yes = e->blocks[inst->target[0]->number];
         LLVMBasicBlockRef no = e->blocks[inst->target[1]->number];
@@ -198,11 +205,20 @@ static bool emit_control(struct emit *e, const struct ir_inst *inst)
         }
         return true;
     }
-    case IR_brx: branch_table(e, inst); return true;
-    case IR_ret: leave(e, false); return true;
-    case IR_exit: leave(e, true); return true;
-    case IR_unreachable: LLVMBuildUnreachable(e->b); return true;
-    default: return false;
+    case IR_brx:
+        branch_table(e, inst);
+        return true;
+    case IR_ret:
+        leave(e, false);
+        return true;
+    case IR_exit:
+        leave(e, true);
+        return true;
+    case IR_unreachable:
+        LLVMBuildUnreachable(e->b);
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -246,9 +262,9 @@ static void dispatch(struct emit *e)
         LLVMBuildBr(e->b, first);
         return;
     }
-    LLVMValueRef state = fn->is_entry ? emit_load(e, e->i32, e->thread,
-                                                  offsetof(struct exec_thread, state), 4)
-                                      : emit_load(e, e->i32, e->frame, 0, 4);
+    LLVMValueRef state =
+        fn->is_entry ? emit_load(e, e->i32, e->thread, offsetof(struct exec_thread, state), 4)
+                     : emit_load(e, e->i32, e->frame, 0, 4);
     LLVMBasicBlockRef bad = emit_block(e, "bad.state");
     LLVMValueRef pick = LLVMBuildSwitch(e->b, state, bad, fn->resume_count + 1);
     LLVMAddCase(pick, emit_int(e, 32, 0), first);

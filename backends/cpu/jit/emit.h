@@ -33,8 +33,12 @@ enum { EMIT_RETURNED = 0, EMIT_SUSPENDED = 1, EMIT_EXITED = 2 };
 enum { EMIT_STACK_LIMIT = 256 * 1024 };
 // Bytes of thread->frame and thread->local added when functions that suspend are recursive.
 enum { EMIT_RECURSION = 32 * 1024 };
-enum { EMIT_THREAD_PARAMS = 6, EMIT_BODY_FIELDS = 13,
-       EMIT_BODY_PARAMS = EMIT_THREAD_PARAMS + EMIT_BODY_FIELDS, EMIT_FUNC_PARAMS = 11 };
+enum {
+    EMIT_THREAD_PARAMS = 6,
+    EMIT_BODY_FIELDS = 13,
+    EMIT_BODY_PARAMS = EMIT_THREAD_PARAMS + EMIT_BODY_FIELDS,
+    EMIT_FUNC_PARAMS = 11
+};
 
 struct emit {
     const struct ir_unit *unit;
@@ -44,19 +48,19 @@ struct emit {
     LLVMBuilderRef b;  // where code goes
     LLVMBuilderRef pb; // prologue of the current function: values that hold for all of it
     LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr, void_type;
-    LLVMTypeRef helper_type; // i64 (i64, i64, i64, i64)
+    LLVMTypeRef helper_type;          // i64 (i64, i64, i64, i64)
     LLVMTypeRef body_type, func_type; // entry bodies, called functions
     unsigned md_invariant, md_range;
-    LLVMValueRef *functions; // by position in unit->functions
+    LLVMValueRef *functions;           // by position in unit->functions
     uint64_t frame_total, local_total; // bytes of thread->frame and thread->local
 
     // Current function.
     const struct ir_function *fn;
     LLVMValueRef llvm_fn;
     LLVMValueRef ctx, thread, linear, tid[3];
-    LLVMValueRef args, rets;      // called functions
-    LLVMValueRef frame, local;    // suspending functions: their parts of thread->frame, ->local
-    LLVMValueRef stack_base;      // i64, for the depth check and isspacep.local
+    LLVMValueRef args, rets;   // called functions
+    LLVMValueRef frame, local; // suspending functions: their parts of thread->frame, ->local
+    LLVMValueRef stack_base;   // i64, for the depth check and isspacep.local
     LLVMValueRef fields[EMIT_CTX_FIELDS];
     uint32_t field_offsets[EMIT_CTX_FIELDS];
     unsigned field_count;

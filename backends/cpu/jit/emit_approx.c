@@ -66,12 +66,12 @@ static LLVMValueRef exp2_double(struct emit *e, LLVMValueRef d)
 static LLVMValueRef log2_double(struct emit *e, LLVMValueRef d)
 {
     // log2(m) = 2 / ln 2 * atanh(s), s = (m - 1) / (m + 1), m in [sqrt(1/2), sqrt(2))
-    static const double c[] = {2.8853900817779268, 0.96179669392597560, 0.57707801635558536,
+    static const double c[] = {2.8853900817779268,  0.96179669392597560, 0.57707801635558536,
                                0.41219858311113240, 0.32059889797532520, 0.26230818925253880,
                                0.22195308321368668};
     LLVMValueRef bits = LLVMBuildBitCast(e->b, d, e->i64, "");
-    LLVMValueRef up = LLVMBuildAdd(e->b, bits,
-                                   emit_int(e, 64, 0x3ff0000000000000u - 0x3fe6a09e667f3bcdu), "");
+    LLVMValueRef up =
+        LLVMBuildAdd(e->b, bits, emit_int(e, 64, 0x3ff0000000000000u - 0x3fe6a09e667f3bcdu), "");
     LLVMValueRef n = LLVMBuildSub(e->b, LLVMBuildAShr(e->b, up, emit_int(e, 64, 52), ""),
                                   emit_int(e, 64, 1023), "");
     LLVMValueRef m = LLVMBuildSub(e->b, bits, LLVMBuildShl(e->b, n, emit_int(e, 64, 52), ""), "");
@@ -87,10 +87,10 @@ static LLVMValueRef log2_double(struct emit *e, LLVMValueRef d)
 
 static LLVMValueRef sine_double(struct emit *e, LLVMValueRef d, bool cosine)
 {
-    static const double s[] = {1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880,
-                               -1.0 / 39916800, 1.0 / 6227020800};
-    static const double c[] = {1.0, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800,
-                               1.0 / 479001600};
+    static const double s[] = {1.0,          -1.0 / 6,        1.0 / 120,       -1.0 / 5040,
+                               1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800};
+    static const double c[] = {1.0,         -0.5,           1.0 / 24,       -1.0 / 720,
+                               1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600};
     LLVMValueRef k = emit_intrinsic(e, "llvm.rint", e->f64,
                                     mul(e, d, emit_f64(e, 0.63661977236758134308)), NULL, NULL);
     LLVMValueRef r = LLVMBuildFSub(e->b, d, mul(e, k, emit_f64(e, 0x1.921fb54400000p+0)), "");
@@ -101,8 +101,8 @@ static LLVMValueRef sine_double(struct emit *e, LLVMValueRef d, bool cosine)
     LLVMValueRef sin_r = mul(e, r, polynomial(e, x2, s, 7));
     LLVMValueRef cos_r = polynomial(e, x2, c, 7);
     // Quadrant: k modulo 4, exact in double.
-    LLVMValueRef quarter = emit_intrinsic(e, "llvm.floor", e->f64, mul(e, k, emit_f64(e, 0.25)),
-                                          NULL, NULL);
+    LLVMValueRef quarter =
+        emit_intrinsic(e, "llvm.floor", e->f64, mul(e, k, emit_f64(e, 0.25)), NULL, NULL);
     LLVMValueRef mod = LLVMBuildFSub(e->b, k, mul(e, quarter, emit_f64(e, 4)), "");
     mod = emit_select(e, test(e, LLVMRealORD, mod, 0), mod, emit_f64(e, 0));
     LLVMValueRef q = LLVMBuildFPToSI(e->b, mod, e->i32, "");
@@ -122,8 +122,8 @@ static LLVMValueRef tanh_double(struct emit *e, LLVMValueRef d)
     LLVMValueRef a = absolute(e, d);
     LLVMValueRef t = emit_select(e, test(e, LLVMRealOGT, a, 20), emit_f64(e, 20), a);
     LLVMValueRef u = exp2_double(e, mul(e, t, emit_f64(e, 2.8853900817779268)));
-    LLVMValueRef big = LLVMBuildFDiv(e->b, add(e, u, emit_f64(e, -1)), add(e, u, emit_f64(e, 1)),
-                                     "");
+    LLVMValueRef big =
+        LLVMBuildFDiv(e->b, add(e, u, emit_f64(e, -1)), add(e, u, emit_f64(e, 1)), "");
     LLVMValueRef cube = mul(e, mul(e, t, t), mul(e, t, emit_f64(e, -1.0 / 3)));
     LLVMValueRef r = emit_select(e, test(e, LLVMRealOLT, t, 0x1p-8), add(e, t, cube), big);
     return emit_intrinsic(e, "llvm.copysign", e->f64, r, d, NULL);
@@ -142,8 +142,8 @@ static LLVMValueRef upper_word(struct emit *e, const struct ir_inst *inst)
 {
     uint64_t upper = UINT64_C(0xffffffff00000000);
     LLVMValueRef sign_mask = emit_int(e, 64, UINT64_C(1) << 63);
-    LLVMValueRef in = LLVMBuildAnd(e->b, emit_get(e, &inst->src[0], 64), emit_int(e, 64, upper),
-                                   "");
+    LLVMValueRef in =
+        LLVMBuildAnd(e->b, emit_get(e, &inst->src[0], 64), emit_int(e, 64, upper), "");
     LLVMValueRef out = in;
     for (unsigned pass = 0; pass < 2; pass++) {
         LLVMValueRef exponent =
@@ -155,8 +155,8 @@ static LLVMValueRef upper_word(struct emit *e, const struct ir_inst *inst)
             v = inst->op == IR_rcp ? LLVMBuildFDiv(e->b, emit_f64(e, 1), v, "")
                                    : reciprocal_root(e, v);
             LLVMValueRef nan = test(e, LLVMRealUNO, v, 0);
-            out = LLVMBuildAnd(e->b, LLVMBuildBitCast(e->b, v, e->i64, ""),
-                               emit_int(e, 64, upper), "");
+            out = LLVMBuildAnd(e->b, LLVMBuildBitCast(e->b, v, e->i64, ""), emit_int(e, 64, upper),
+                               "");
             out = emit_select(e, nan, emit_int(e, 64, UINT64_C(0x7fffffff00000000)), out);
         }
     }
@@ -166,12 +166,18 @@ static LLVMValueRef upper_word(struct emit *e, const struct ir_inst *inst)
 static LLVMValueRef function(struct emit *e, const struct ir_inst *inst, LLVMValueRef d)
 {
     switch (inst->op) {
-    case IR_sin: return sine_double(e, d, false);
-    case IR_cos: return sine_double(e, d, true);
-    case IR_lg2: return log2_double(e, d);
-    case IR_ex2: return exp2_double(e, d);
-    case IR_tanh: return tanh_double(e, d);
-    default: return reciprocal_root(e, d);
+    case IR_sin:
+        return sine_double(e, d, false);
+    case IR_cos:
+        return sine_double(e, d, true);
+    case IR_lg2:
+        return log2_double(e, d);
+    case IR_ex2:
+        return exp2_double(e, d);
+    case IR_tanh:
+        return tanh_double(e, d);
+    default:
+        return reciprocal_root(e, d);
     }
 }
 
@@ -202,8 +208,10 @@ bool emit_approx(struct emit *e, const struct ir_inst *inst)
     case IR_lg2:
     case IR_ex2:
     case IR_tanh:
-    case IR_rsqrt: break;
-    default: return false;
+    case IR_rsqrt:
+        break;
+    default:
+        return false;
     }
     switch (inst->type) {
     case IR_F64:
@@ -221,11 +229,12 @@ bool emit_approx(struct emit *e, const struct ir_inst *inst)
     case IR_F32:
     case IR_F16:
     case IR_BF16:
-        emit_set_float(e, inst,
-                       one_element(e, inst, inst->type,
-                                   emit_get_float(e, &inst->src[0], inst->type)),
-                       inst->type);
+        emit_set_float(
+            e, inst, one_element(e, inst, inst->type, emit_get_float(e, &inst->src[0], inst->type)),
+            inst->type);
         return true;
-    default: emit_fail(e, inst, "type is not one of this function"); return true;
+    default:
+        emit_fail(e, inst, "type is not one of this function");
+        return true;
     }
 }

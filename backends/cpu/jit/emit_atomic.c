@@ -80,14 +80,18 @@ static LLVMValueRef combine(struct emit *e, const struct ir_inst *inst, LLVMValu
         if (is_float(inst->type)) {
             return min_max_float(e, inst->type, max, old, b);
         }
-        LLVMIntPredicate p = max ? (sign ? LLVMIntSGT : LLVMIntUGT)
-                                 : (sign ? LLVMIntSLT : LLVMIntULT);
+        LLVMIntPredicate p =
+            max ? (sign ? LLVMIntSGT : LLVMIntUGT) : (sign ? LLVMIntSLT : LLVMIntULT);
         return emit_select(e, LLVMBuildICmp(e->b, p, old, b, ""), old, b);
     }
-    case IR_ATOM_AND: return LLVMBuildAnd(e->b, old, b, "");
-    case IR_ATOM_OR: return LLVMBuildOr(e->b, old, b, "");
-    case IR_ATOM_XOR: return LLVMBuildXor(e->b, old, b, "");
-    case IR_ATOM_EXCH: return b;
+    case IR_ATOM_AND:
+        return LLVMBuildAnd(e->b, old, b, "");
+    case IR_ATOM_OR:
+        return LLVMBuildOr(e->b, old, b, "");
+    case IR_ATOM_XOR:
+        return LLVMBuildXor(e->b, old, b, "");
+    case IR_ATOM_EXCH:
+        return b;
     case IR_ATOM_CAS:
         return emit_select(e, LLVMBuildICmp(e->b, LLVMIntEQ, old, b, ""), c, old);
     case IR_ATOM_INC:
@@ -111,44 +115,71 @@ static bool native_operation(const struct ir_inst *inst, LLVMAtomicRMWBinOp *ret
         return false;
     }
     switch ((enum ir_atomic)inst->sub) {
-    case IR_ATOM_ADD: *ret_op = LLVMAtomicRMWBinOpAdd; return true;
-    case IR_ATOM_MIN: *ret_op = sign ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin; return true;
-    case IR_ATOM_MAX: *ret_op = sign ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax; return true;
-    case IR_ATOM_AND: *ret_op = LLVMAtomicRMWBinOpAnd; return true;
-    case IR_ATOM_OR: *ret_op = LLVMAtomicRMWBinOpOr; return true;
-    case IR_ATOM_XOR: *ret_op = LLVMAtomicRMWBinOpXor; return true;
-    case IR_ATOM_EXCH: *ret_op = LLVMAtomicRMWBinOpXchg; return true;
-    case IR_ATOM_INC: *ret_op = LLVMAtomicRMWBinOpUIncWrap; return true;
-    case IR_ATOM_DEC: *ret_op = LLVMAtomicRMWBinOpUDecWrap; return true;
-    default: return false;
+    case IR_ATOM_ADD:
+        *ret_op = LLVMAtomicRMWBinOpAdd;
+        return true;
+    case IR_ATOM_MIN:
+        *ret_op = sign ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+        return true;
+    case IR_ATOM_MAX:
+        *ret_op = sign ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+        return true;
+    case IR_ATOM_AND:
+        *ret_op = LLVMAtomicRMWBinOpAnd;
+        return true;
+    case IR_ATOM_OR:
+        *ret_op = LLVMAtomicRMWBinOpOr;
+        return true;
+    case IR_ATOM_XOR:
+        *ret_op = LLVMAtomicRMWBinOpXor;
+        return true;
+    case IR_ATOM_EXCH:
+        *ret_op = LLVMAtomicRMWBinOpXchg;
+        return true;
+    case IR_ATOM_INC:
+        *ret_op = LLVMAtomicRMWBinOpUIncWrap;
+        return true;
+    case IR_ATOM_DEC:
+        *ret_op = LLVMAtomicRMWBinOpUDecWrap;
+        return true;
+    default:
+        return false;
     }
 }
 
 static LLVMAtomicOrdering ordering(enum ir_order order)
 {
     switch (order) {
-    case IR_ACQUIRE: return LLVMAtomicOrderingAcquire;
-    case IR_RELEASE: return LLVMAtomicOrderingRelease;
-    case IR_ACQ_REL: return LLVMAtomicOrderingAcquireRelease;
-    case IR_SEQ_CST: return LLVMAtomicOrderingSequentiallyConsistent;
-    default: return LLVMAtomicOrderingMonotonic;
+    case IR_ACQUIRE:
+        return LLVMAtomicOrderingAcquire;
+    case IR_RELEASE:
+        return LLVMAtomicOrderingRelease;
+    case IR_ACQ_REL:
+        return LLVMAtomicOrderingAcquireRelease;
+    case IR_SEQ_CST:
+        return LLVMAtomicOrderingSequentiallyConsistent;
+    default:
+        return LLVMAtomicOrderingMonotonic;
     }
 }
 
 static LLVMAtomicOrdering failure_ordering(LLVMAtomicOrdering order)
 {
     switch (order) {
-    case LLVMAtomicOrderingAcquireRelease: return LLVMAtomicOrderingAcquire;
-    case LLVMAtomicOrderingRelease: return LLVMAtomicOrderingMonotonic;
-    default: return order;
+    case LLVMAtomicOrderingAcquireRelease:
+        return LLVMAtomicOrderingAcquire;
+    case LLVMAtomicOrderingRelease:
+        return LLVMAtomicOrderingMonotonic;
+    default:
+        return order;
     }
 }
 
 static LLVMValueRef exchange(struct emit *e, LLVMValueRef at, LLVMValueRef expected,
                              LLVMValueRef desired, LLVMAtomicOrdering order)
 {
-    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(e->b, at, expected, desired, order,
-                                               failure_ordering(order), false);
+    LLVMValueRef pair =
+        LLVMBuildAtomicCmpXchg(e->b, at, expected, desired, order, failure_ordering(order), false);
     LLVMSetAlignment(pair, emit_width(expected) / 8);
     return pair;
 }

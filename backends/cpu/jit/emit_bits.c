@@ -37,22 +37,38 @@ static LLVMValueRef two_input(struct emit *e, unsigned table, LLVMValueRef b, LL
     unsigned bits = emit_width(b);
     LLVMBuilderRef x = e->b;
     switch (table & 15) {
-    case 0x0: return emit_int(e, bits, 0);
-    case 0x1: return LLVMBuildNot(x, LLVMBuildOr(x, b, c, ""), "");
-    case 0x2: return LLVMBuildAnd(x, LLVMBuildNot(x, b, ""), c, "");
-    case 0x3: return LLVMBuildNot(x, b, "");
-    case 0x4: return LLVMBuildAnd(x, b, LLVMBuildNot(x, c, ""), "");
-    case 0x5: return LLVMBuildNot(x, c, "");
-    case 0x6: return LLVMBuildXor(x, b, c, "");
-    case 0x7: return LLVMBuildNot(x, LLVMBuildAnd(x, b, c, ""), "");
-    case 0x8: return LLVMBuildAnd(x, b, c, "");
-    case 0x9: return LLVMBuildNot(x, LLVMBuildXor(x, b, c, ""), "");
-    case 0xa: return c;
-    case 0xb: return LLVMBuildOr(x, LLVMBuildNot(x, b, ""), c, "");
-    case 0xc: return b;
-    case 0xd: return LLVMBuildOr(x, b, LLVMBuildNot(x, c, ""), "");
-    case 0xe: return LLVMBuildOr(x, b, c, "");
-    default: return emit_int(e, bits, UINT64_MAX);
+    case 0x0:
+        return emit_int(e, bits, 0);
+    case 0x1:
+        return LLVMBuildNot(x, LLVMBuildOr(x, b, c, ""), "");
+    case 0x2:
+        return LLVMBuildAnd(x, LLVMBuildNot(x, b, ""), c, "");
+    case 0x3:
+        return LLVMBuildNot(x, b, "");
+    case 0x4:
+        return LLVMBuildAnd(x, b, LLVMBuildNot(x, c, ""), "");
+    case 0x5:
+        return LLVMBuildNot(x, c, "");
+    case 0x6:
+        return LLVMBuildXor(x, b, c, "");
+    case 0x7:
+        return LLVMBuildNot(x, LLVMBuildAnd(x, b, c, ""), "");
+    case 0x8:
+        return LLVMBuildAnd(x, b, c, "");
+    case 0x9:
+        return LLVMBuildNot(x, LLVMBuildXor(x, b, c, ""), "");
+    case 0xa:
+        return c;
+    case 0xb:
+        return LLVMBuildOr(x, LLVMBuildNot(x, b, ""), c, "");
+    case 0xc:
+        return b;
+    case 0xd:
+        return LLVMBuildOr(x, b, LLVMBuildNot(x, c, ""), "");
+    case 0xe:
+        return LLVMBuildOr(x, b, c, "");
+    default:
+        return emit_int(e, bits, UINT64_MAX);
     }
 }
 
@@ -106,9 +122,9 @@ static LLVMValueRef permute(struct emit *e, const struct ir_inst *inst)
     LLVMValueRef a = emit_get(e, &inst->src[0], 32);
     LLVMValueRef b = emit_get(e, &inst->src[1], 32);
     LLVMValueRef c = emit_get(e, &inst->src[2], 32);
-    LLVMValueRef v = LLVMBuildOr(
-        e->b, emit_resize(e, a, 64, false),
-        LLVMBuildShl(e->b, emit_resize(e, b, 64, false), emit_int(e, 64, 32), ""), "");
+    LLVMValueRef v =
+        LLVMBuildOr(e->b, emit_resize(e, a, 64, false),
+                    LLVMBuildShl(e->b, emit_resize(e, b, 64, false), emit_int(e, 64, 32), ""), "");
     if (inst->sub != 0) {
         const uint16_t *p = patterns[inst->sub < 7 ? inst->sub : 0];
         LLVMValueRef low = LLVMBuildAnd(e->b, c, emit_int(e, 32, 3), "");
@@ -121,14 +137,14 @@ static LLVMValueRef permute(struct emit *e, const struct ir_inst *inst)
     LLVMValueRef r = emit_int(e, 32, 0);
     for (unsigned i = 0; i < 4; i++) {
         LLVMValueRef nibble = LLVMBuildLShr(e->b, c, emit_int(e, 32, 4 * i), "");
-        LLVMValueRef at = LLVMBuildShl(
-            e->b, LLVMBuildAnd(e->b, nibble, emit_int(e, 32, 7), ""), emit_int(e, 32, 3), "");
-        LLVMValueRef byte = emit_resize(
-            e, LLVMBuildLShr(e->b, v, emit_resize(e, at, 64, false), ""), 8, false);
+        LLVMValueRef at = LLVMBuildShl(e->b, LLVMBuildAnd(e->b, nibble, emit_int(e, 32, 7), ""),
+                                       emit_int(e, 32, 3), "");
+        LLVMValueRef byte =
+            emit_resize(e, LLVMBuildLShr(e->b, v, emit_resize(e, at, 64, false), ""), 8, false);
         if (inst->sub == 0) {
-            LLVMValueRef msb = LLVMBuildICmp(
-                e->b, LLVMIntNE, LLVMBuildAnd(e->b, nibble, emit_int(e, 32, 8), ""),
-                emit_int(e, 32, 0), "");
+            LLVMValueRef msb =
+                LLVMBuildICmp(e->b, LLVMIntNE, LLVMBuildAnd(e->b, nibble, emit_int(e, 32, 8), ""),
+                              emit_int(e, 32, 0), "");
             byte = emit_select(e, msb, LLVMBuildAShr(e->b, byte, emit_int(e, 8, 7), ""), byte);
         }
         LLVMValueRef wide =
@@ -213,8 +229,8 @@ static LLVMValueRef extend(struct emit *e, const struct ir_inst *inst)
         return low;
     }
     // Sign bit is bit n - 1; n = 0 leaves nothing, n >= 32 everything.
-    LLVMValueRef sign = shift(e, emit_int(e, 32, 1),
-                              LLVMBuildSub(e->b, n, emit_int(e, 32, 1), ""), true, false);
+    LLVMValueRef sign =
+        shift(e, emit_int(e, 32, 1), LLVMBuildSub(e->b, n, emit_int(e, 32, 1), ""), true, false);
     return LLVMBuildSub(e->b, LLVMBuildXor(e->b, low, sign, ""), sign, "");
 }
 
@@ -236,30 +252,50 @@ bool emit_bits(struct emit *e, const struct ir_inst *inst)
         r = LLVMBuildXor(e->b, emit_get(e, &inst->src[0], bits), emit_get(e, &inst->src[1], bits),
                          "");
         break;
-    case IR_not: r = LLVMBuildNot(e->b, emit_get(e, &inst->src[0], bits), ""); break;
-    case IR_lop3: lop3(e, inst); return true;
+    case IR_not:
+        r = LLVMBuildNot(e->b, emit_get(e, &inst->src[0], bits), "");
+        break;
+    case IR_lop3:
+        lop3(e, inst);
+        return true;
     case IR_shl:
     case IR_shr:
         r = shift(e, emit_get(e, &inst->src[0], bits), emit_get(e, &inst->src[1], 32),
                   inst->op == IR_shl, inst->op == IR_shr && sign);
         break;
-    case IR_shf_l: r = funnel(e, inst, true); break;
-    case IR_shf_r: r = funnel(e, inst, false); break;
-    case IR_prmt: r = permute(e, inst); break;
-    case IR_bfe: r = extract_field(e, inst); break;
-    case IR_bfi: r = insert_field(e, inst); break;
-    case IR_bfind: r = find_bit(e, inst); break;
+    case IR_shf_l:
+        r = funnel(e, inst, true);
+        break;
+    case IR_shf_r:
+        r = funnel(e, inst, false);
+        break;
+    case IR_prmt:
+        r = permute(e, inst);
+        break;
+    case IR_bfe:
+        r = extract_field(e, inst);
+        break;
+    case IR_bfi:
+        r = insert_field(e, inst);
+        break;
+    case IR_bfind:
+        r = find_bit(e, inst);
+        break;
     case IR_bmsk:
         r = shift(e, low_mask(e, 32, mask_operand(e, inst, 1)), mask_operand(e, inst, 0), true,
                   false);
         break;
-    case IR_szext: r = extend(e, inst); break;
+    case IR_szext:
+        r = extend(e, inst);
+        break;
     case IR_brev: {
         LLVMValueRef v = emit_get(e, &inst->src[0], bits);
         r = emit_intrinsic(e, "llvm.bitreverse", LLVMTypeOf(v), v, NULL, NULL);
         break;
     }
-    case IR_clz: r = count_zeros(e, emit_get(e, &inst->src[0], bits)); break;
+    case IR_clz:
+        r = count_zeros(e, emit_get(e, &inst->src[0], bits));
+        break;
     case IR_popc: {
         LLVMValueRef v = emit_get(e, &inst->src[0], bits);
         r = emit_resize(e, emit_intrinsic(e, "llvm.ctpop", LLVMTypeOf(v), v, NULL, NULL), 32,
@@ -271,7 +307,8 @@ bool emit_bits(struct emit *e, const struct ir_inst *inst)
                         emit_get(e, &inst->src[1], 32), emit_get(e, &inst->src[2], 32), 0);
         r = emit_resize(e, r, 32, false);
         break;
-    default: return false;
+    default:
+        return false;
     }
     emit_set(e, inst, 0, r);
     return true;

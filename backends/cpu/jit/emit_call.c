@@ -10,7 +10,8 @@
 
 #include <stddef.h>
 
-#define REQUEST(field) (offsetof(struct exec_thread, request) + offsetof(struct exec_request, field))
+#define REQUEST(field) \
+    (offsetof(struct exec_thread, request) + offsetof(struct exec_request, field))
 
 // Branches to a trap when `bad` holds and goes on in a new block.
 static void trap_if(struct emit *e, LLVMValueRef bad, const char *reason)
@@ -83,12 +84,11 @@ static void check_depth(struct emit *e, const struct ir_inst *inst)
         LLVMValueRef l = distance(e, callee_local(e), offsetof(struct exec_thread, local));
         LLVMValueRef frame_end = LLVMBuildAdd(e->b, f, emit_int(e, 64, frame), "");
         LLVMValueRef local_end = LLVMBuildAdd(e->b, l, emit_int(e, 64, slots), "");
-        LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGT, frame_end,
-                                         emit_int(e, 64, e->frame_total), "");
-        bad = LLVMBuildOr(e->b, bad,
-                          LLVMBuildICmp(e->b, LLVMIntUGT, local_end,
-                                        emit_int(e, 64, e->local_total), ""),
-                          "");
+        LLVMValueRef bad =
+            LLVMBuildICmp(e->b, LLVMIntUGT, frame_end, emit_int(e, 64, e->frame_total), "");
+        bad = LLVMBuildOr(
+            e->b, bad,
+            LLVMBuildICmp(e->b, LLVMIntUGT, local_end, emit_int(e, 64, e->local_total), ""), "");
         trap_if(e, bad, reason);
     }
 }
@@ -96,10 +96,17 @@ static void check_depth(struct emit *e, const struct ir_inst *inst)
 static LLVMValueRef call_function(struct emit *e, const struct ir_inst *inst, uint32_t position)
 {
     LLVMValueRef args[EMIT_FUNC_PARAMS] = {
-        e->ctx,    e->thread, e->linear, e->tid[0], e->tid[1], e->tid[2],
+        e->ctx,
+        e->thread,
+        e->linear,
+        e->tid[0],
+        e->tid[1],
+        e->tid[2],
         slot_or_null(e, inst->call->argument_slot),
         slot_or_null(e, inst->call->return_slot),
-        callee_frame(e), callee_local(e), e->stack_base,
+        callee_frame(e),
+        callee_local(e),
+        e->stack_base,
     };
     return LLVMBuildCall2(e->b, e->func_type, e->functions[position], args, EMIT_FUNC_PARAMS, "");
 }
@@ -138,11 +145,10 @@ static void call(struct emit *e, const struct ir_inst *inst)
     if (!inst->call->suspends) {
         check_depth(e, inst); // else call_prepare did
     }
-    LLVMValueRef status = inst->op == IR_call ? call_function(e, inst, inst->index)
-                                              : call_by_address(e, inst);
+    LLVMValueRef status =
+        inst->op == IR_call ? call_function(e, inst, inst->index) : call_by_address(e, inst);
     LLVMBasicBlockRef go = emit_block(e, "returned"), leave = emit_block(e, "leave");
-    LLVMValueRef fine =
-        LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_int(e, 32, EMIT_RETURNED), "");
+    LLVMValueRef fine = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_int(e, 32, EMIT_RETURNED), "");
     LLVMBuildCondBr(e->b, fine, go, leave);
     LLVMPositionBuilderAtEnd(e->b, leave);
     if (e->fn->is_entry) {
@@ -301,14 +307,20 @@ bool emit_call(struct emit *e, const struct ir_inst *inst)
     LLVMValueRef v;
     switch (inst->op) {
     case IR_call:
-    case IR_call_indirect: call(e, inst); return true;
-    case IR_call_prepare: prepare(e, inst); return true;
+    case IR_call_indirect:
+        call(e, inst);
+        return true;
+    case IR_call_prepare:
+        prepare(e, inst);
+        return true;
     case IR_vprintf:
     case IR_malloc:
     case IR_free:
     case IR_assertfail:
     case IR_barrier_arrive:
-    case IR_trap: call_runtime(e, inst); return true;
+    case IR_trap:
+        call_runtime(e, inst);
+        return true;
     case IR_frame_save:
         v = emit_get(e, &inst->src[0], ir_bits(inst->type));
         v = inst->type == IR_I1 ? emit_resize(e, v, 8, false) : v;
@@ -320,12 +332,17 @@ bool emit_call(struct emit *e, const struct ir_inst *inst)
         v = inst->type == IR_I1 ? emit_resize(e, v, 1, false) : v;
         emit_set(e, inst, 0, v);
         return true;
-    case IR_request: write_request(e, inst); return true;
-    case IR_request_result: read_result(e, inst); return true;
+    case IR_request:
+        write_request(e, inst);
+        return true;
+    case IR_request_result:
+        read_result(e, inst);
+        return true;
     case IR_suspend:
         set_state(e, inst->index);
         LLVMBuildRet(e->b, emit_int(e, 32, EXEC_SUSPEND));
         return true;
-    default: return false;
+    default:
+        return false;
     }
 }

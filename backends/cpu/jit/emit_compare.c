@@ -11,13 +11,25 @@ static LLVMValueRef compare_int(struct emit *e, const struct ir_inst *inst, LLVM
     LLVMIntPredicate p;
     switch (inst->compare) {
     case IR_EQ:
-    case IR_EQU: p = LLVMIntEQ; break;
+    case IR_EQU:
+        p = LLVMIntEQ;
+        break;
     case IR_NE:
-    case IR_NEU: p = LLVMIntNE; break;
-    case IR_LT: p = sign ? LLVMIntSLT : LLVMIntULT; break;
-    case IR_LE: p = sign ? LLVMIntSLE : LLVMIntULE; break;
-    case IR_GT: p = sign ? LLVMIntSGT : LLVMIntUGT; break;
-    case IR_GE: p = sign ? LLVMIntSGE : LLVMIntUGE; break;
+    case IR_NEU:
+        p = LLVMIntNE;
+        break;
+    case IR_LT:
+        p = sign ? LLVMIntSLT : LLVMIntULT;
+        break;
+    case IR_LE:
+        p = sign ? LLVMIntSLE : LLVMIntULE;
+        break;
+    case IR_GT:
+        p = sign ? LLVMIntSGT : LLVMIntUGT;
+        break;
+    case IR_GE:
+        p = sign ? LLVMIntSGE : LLVMIntUGE;
+        break;
     default:
         emit_fail(e, inst, "comparison is not one of integers");
         return emit_int(e, 1, 0);
@@ -75,10 +87,14 @@ static LLVMValueRef test_property(struct emit *e, const struct ir_inst *inst)
     LLVMValueRef inf = emit_int(e, bits, infinity), min = emit_int(e, bits, smallest);
     LLVMValueRef zero = emit_int(e, bits, 0);
     switch (inst->sub) {
-    case 0: return LLVMBuildICmp(e->b, LLVMIntULT, a, inf, "");
-    case 1: return LLVMBuildICmp(e->b, LLVMIntEQ, a, inf, "");
-    case 2: return LLVMBuildICmp(e->b, LLVMIntULE, a, inf, "");
-    case 3: return LLVMBuildICmp(e->b, LLVMIntUGT, a, inf, "");
+    case 0:
+        return LLVMBuildICmp(e->b, LLVMIntULT, a, inf, "");
+    case 1:
+        return LLVMBuildICmp(e->b, LLVMIntEQ, a, inf, "");
+    case 2:
+        return LLVMBuildICmp(e->b, LLVMIntULE, a, inf, "");
+    case 3:
+        return LLVMBuildICmp(e->b, LLVMIntUGT, a, inf, "");
     case 4: // zeros count as normal
         return LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntULT, a, inf, ""),
                             LLVMBuildOr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, a, min, ""),
@@ -93,8 +109,13 @@ static LLVMValueRef test_property(struct emit *e, const struct ir_inst *inst)
 bool emit_compare(struct emit *e, const struct ir_inst *inst)
 {
     switch (inst->op) {
-    case IR_setp: emit_set(e, inst, 0, compare(e, inst)); return true;
-    case IR_testp: emit_set(e, inst, 0, test_property(e, inst)); return true;
-    default: return false;
+    case IR_setp:
+        emit_set(e, inst, 0, compare(e, inst));
+        return true;
+    case IR_testp:
+        emit_set(e, inst, 0, test_property(e, inst));
+        return true;
+    default:
+        return false;
     }
 }

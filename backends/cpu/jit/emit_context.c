@@ -70,8 +70,8 @@ static void mark_dereferenceable(struct emit *e, LLVMValueRef load, uint64_t byt
         uint64_t value;
     } facts[] = {{"dereferenceable", bytes}, {"align", align}};
     for (unsigned i = 0; i < 2; i++) {
-        unsigned kind = LLVMGetMDKindIDInContext(e->cx, facts[i].name,
-                                                 (unsigned)strlen(facts[i].name));
+        unsigned kind =
+            LLVMGetMDKindIDInContext(e->cx, facts[i].name, (unsigned)strlen(facts[i].name));
         LLVMMetadataRef number = LLVMValueAsMetadata(emit_int(e, 64, facts[i].value));
         LLVMSetMetadata(load, kind,
                         LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, &number, 1)));
@@ -180,11 +180,16 @@ static LLVMValueRef lane_mask(struct emit *e, unsigned sreg)
     LLVMValueRef eq = LLVMBuildShl(e->b, emit_int(e, 32, 1), lane(e), "");
     LLVMValueRef lt = LLVMBuildSub(e->b, eq, emit_int(e, 32, 1), "");
     switch (sreg) {
-    case PTX_SREG_lanemask_eq: return eq;
-    case PTX_SREG_lanemask_lt: return lt;
-    case PTX_SREG_lanemask_le: return LLVMBuildOr(e->b, lt, eq, "");
-    case PTX_SREG_lanemask_ge: return LLVMBuildNot(e->b, lt, "");
-    default: return LLVMBuildNot(e->b, LLVMBuildOr(e->b, lt, eq, ""), "");
+    case PTX_SREG_lanemask_eq:
+        return eq;
+    case PTX_SREG_lanemask_lt:
+        return lt;
+    case PTX_SREG_lanemask_le:
+        return LLVMBuildOr(e->b, lt, eq, "");
+    case PTX_SREG_lanemask_ge:
+        return LLVMBuildNot(e->b, lt, "");
+    default:
+        return LLVMBuildNot(e->b, LLVMBuildOr(e->b, lt, eq, ""), "");
     }
 }
 
@@ -211,9 +216,12 @@ static LLVMValueRef cluster_register(struct emit *e, unsigned sreg, unsigned com
     size_t id = offsetof(struct exec_ctx, cluster_ctaid);
     size_t n = offsetof(struct exec_ctx, cluster_nctaid);
     switch (sreg) {
-    case PTX_SREG_cluster_ctaid: return triple(e, id, component);
-    case PTX_SREG_cluster_nctaid: return triple(e, n, component);
-    case PTX_SREG_cluster_nctarank: return cluster_product(e);
+    case PTX_SREG_cluster_ctaid:
+        return triple(e, id, component);
+    case PTX_SREG_cluster_nctaid:
+        return triple(e, n, component);
+    case PTX_SREG_cluster_nctarank:
+        return cluster_product(e);
     case PTX_SREG_is_explicit_cluster:
         return LLVMBuildICmp(e->b, LLVMIntUGT, cluster_product(e), emit_int(e, 32, 1), "");
     case PTX_SREG_cluster_ctarank: {
@@ -239,23 +247,35 @@ static LLVMValueRef sreg_value(struct emit *e, const struct ir_inst *inst)
 {
     unsigned sreg = inst->index, component = inst->sub;
     switch (sreg) {
-    case PTX_SREG_tid: return component > 2 ? emit_int(e, 32, 0) : e->tid[component];
-    case PTX_SREG_ntid: return triple(e, offsetof(struct exec_ctx, ntid), component);
-    case PTX_SREG_ctaid: return triple(e, offsetof(struct exec_ctx, ctaid), component);
-    case PTX_SREG_nctaid: return triple(e, offsetof(struct exec_ctx, nctaid), component);
-    case PTX_SREG_laneid: return lane(e);
-    case PTX_SREG_warpid: return LLVMBuildLShr(e->b, e->linear, emit_int(e, 32, 5), "");
-    case PTX_SREG_nwarpid: return emit_int(e, 32, 64);
-    case PTX_SREG_smid: return emit_ctx(e, offsetof(struct exec_ctx, smid), e->i32);
-    case PTX_SREG_nsmid: return emit_ctx(e, offsetof(struct exec_ctx, nsmid), e->i32);
-    case PTX_SREG_gridid: return emit_ctx(e, offsetof(struct exec_ctx, gridid), e->i64);
+    case PTX_SREG_tid:
+        return component > 2 ? emit_int(e, 32, 0) : e->tid[component];
+    case PTX_SREG_ntid:
+        return triple(e, offsetof(struct exec_ctx, ntid), component);
+    case PTX_SREG_ctaid:
+        return triple(e, offsetof(struct exec_ctx, ctaid), component);
+    case PTX_SREG_nctaid:
+        return triple(e, offsetof(struct exec_ctx, nctaid), component);
+    case PTX_SREG_laneid:
+        return lane(e);
+    case PTX_SREG_warpid:
+        return LLVMBuildLShr(e->b, e->linear, emit_int(e, 32, 5), "");
+    case PTX_SREG_nwarpid:
+        return emit_int(e, 32, 64);
+    case PTX_SREG_smid:
+        return emit_ctx(e, offsetof(struct exec_ctx, smid), e->i32);
+    case PTX_SREG_nsmid:
+        return emit_ctx(e, offsetof(struct exec_ctx, nsmid), e->i32);
+    case PTX_SREG_gridid:
+        return emit_ctx(e, offsetof(struct exec_ctx, gridid), e->i64);
     case PTX_SREG_lanemask_eq:
     case PTX_SREG_lanemask_le:
     case PTX_SREG_lanemask_lt:
     case PTX_SREG_lanemask_ge:
-    case PTX_SREG_lanemask_gt: return lane_mask(e, sreg);
+    case PTX_SREG_lanemask_gt:
+        return lane_mask(e, sreg);
     case PTX_SREG_clock:
-    case PTX_SREG_clock64: return runtime_clock(e, offsetof(struct exec_runtime, clock64));
+    case PTX_SREG_clock64:
+        return runtime_clock(e, offsetof(struct exec_runtime, clock64));
     case PTX_SREG_clock_hi:
         return upper_half(e, runtime_clock(e, offsetof(struct exec_runtime, clock64)));
     case PTX_SREG_globaltimer:
@@ -274,8 +294,10 @@ static LLVMValueRef sreg_value(struct emit *e, const struct ir_inst *inst)
     case PTX_SREG_cluster_ctaid:
     case PTX_SREG_cluster_nctaid:
     case PTX_SREG_cluster_ctarank:
-    case PTX_SREG_cluster_nctarank: return cluster_register(e, sreg, component);
-    default: break;
+    case PTX_SREG_cluster_nctarank:
+        return cluster_register(e, sreg, component);
+    default:
+        break;
     }
     if (sreg >= PTX_SREG_envreg0 && sreg < PTX_SREG_envreg0 + 4u) {
         size_t offset = offsetof(struct exec_ctx, envreg) + 8u * (sreg - PTX_SREG_envreg0);

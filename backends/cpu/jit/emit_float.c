@@ -13,8 +13,10 @@ bool emit_is_float(enum ir_type type)
     case IR_F16:
     case IR_BF16:
     case IR_F32:
-    case IR_F64: return true;
-    default: return false;
+    case IR_F64:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -60,8 +62,8 @@ LLVMValueRef emit_relu(struct emit *e, LLVMValueRef number)
 
 LLVMValueRef emit_min_max(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool max, bool nan)
 {
-    LLVMValueRef r = emit_intrinsic(e, max ? "llvm.maximum" : "llvm.minimum", LLVMTypeOf(a), a, b,
-                                    NULL);
+    LLVMValueRef r =
+        emit_intrinsic(e, max ? "llvm.maximum" : "llvm.minimum", LLVMTypeOf(a), a, b, NULL);
     if (!nan) {
         r = emit_select(e, LLVMBuildFCmp(e->b, LLVMRealUNO, b, b, ""), a, r);
         r = emit_select(e, LLVMBuildFCmp(e->b, LLVMRealUNO, a, a, ""), b, r);
@@ -104,14 +106,14 @@ static LLVMValueRef half_fma(struct emit *e, LLVMValueRef *v, enum ir_type type)
     if (type == IR_BF16) {
         // Exact error of the sum (two-sum); bf16's exponent range is wider than double's mantissa.
         LLVMValueRef t = LLVMBuildFSub(e->b, s, p, "");
-        LLVMValueRef error = LLVMBuildFAdd(
-            e->b, LLVMBuildFSub(e->b, p, LLVMBuildFSub(e->b, s, t, ""), ""),
-            LLVMBuildFSub(e->b, d[2], t, ""), "");
+        LLVMValueRef error =
+            LLVMBuildFAdd(e->b, LLVMBuildFSub(e->b, p, LLVMBuildFSub(e->b, s, t, ""), ""),
+                          LLVMBuildFSub(e->b, d[2], t, ""), "");
         LLVMValueRef bits = LLVMBuildBitCast(e->b, s, e->i64, "");
         LLVMValueRef sign = LLVMBuildXor(e->b, LLVMBuildBitCast(e->b, error, e->i64, ""), bits, "");
         LLVMValueRef below = LLVMBuildLShr(e->b, sign, emit_int(e, 64, 63), "");
-        LLVMValueRef odd = LLVMBuildOr(e->b, LLVMBuildSub(e->b, bits, below, ""),
-                                       emit_int(e, 64, 1), "");
+        LLVMValueRef odd =
+            LLVMBuildOr(e->b, LLVMBuildSub(e->b, bits, below, ""), emit_int(e, 64, 1), "");
         // Ordered: an infinite or NaN sum has a NaN error and stays as it is.
         LLVMValueRef inexact = LLVMBuildFCmp(e->b, LLVMRealONE, error, emit_f64(e, 0), "");
         s = LLVMBuildBitCast(e->b, emit_select(e, inexact, odd, bits), e->f64, "");
@@ -134,9 +136,8 @@ static LLVMValueRef with_rounding(struct emit *e, const struct ir_inst *inst, en
     for (unsigned i = 0; i < 3; i++) {
         v[i] = v[i] == NULL ? NULL : LLVMBuildBitCast(e->b, v[i], bits, "");
     }
-    LLVMValueRef r = emit_helper(e, wide ? JIT_HELPER_round64 : JIT_HELPER_round32,
-                                 v[0], v[1], v[2],
-                                 jit_round_mode(op, inst->round));
+    LLVMValueRef r = emit_helper(e, wide ? JIT_HELPER_round64 : JIT_HELPER_round32, v[0], v[1],
+                                 v[2], jit_round_mode(op, inst->round));
     return LLVMBuildBitCast(e->b, emit_resize(e, r, wide ? 64 : 32, false), wide ? e->f64 : e->f32,
                             "");
 }
@@ -193,11 +194,16 @@ static LLVMValueRef compute(struct emit *e, const struct ir_inst *inst, enum ir_
     case IR_sqrt:
         return slow ? with_rounding(e, inst, type, JIT_ROUND_SQRT, v[0], NULL, NULL)
                     : emit_intrinsic(e, "llvm.sqrt", number, v[0], NULL, NULL);
-    case IR_abs: return emit_intrinsic(e, "llvm.fabs", number, v[0], NULL, NULL);
-    case IR_neg: return LLVMBuildFNeg(e->b, v[0], "");
-    case IR_min: return float_min_max(e, inst, v, false);
-    case IR_max: return float_min_max(e, inst, v, true);
-    default: return NULL;
+    case IR_abs:
+        return emit_intrinsic(e, "llvm.fabs", number, v[0], NULL, NULL);
+    case IR_neg:
+        return LLVMBuildFNeg(e->b, v[0], "");
+    case IR_min:
+        return float_min_max(e, inst, v, false);
+    case IR_max:
+        return float_min_max(e, inst, v, true);
+    default:
+        return NULL;
     }
 }
 
@@ -243,8 +249,10 @@ bool emit_float(struct emit *e, const struct ir_inst *inst)
     case IR_abs:
     case IR_neg:
     case IR_min:
-    case IR_max: break;
-    default: return false;
+    case IR_max:
+        break;
+    default:
+        return false;
     }
     if (inst->op == IR_rcp && inst->type == IR_F64 && (inst->flags & IR_FLAG_APPROX)) {
         return false; // emit_approx.c

@@ -34,7 +34,8 @@ static void add_with_carry(struct emit *e, const struct ir_inst *inst, LLVMValue
     LLVMValueRef sum = LLVMBuildExtractValue(e->b, pair, 0, "");
     LLVMValueRef out = LLVMBuildExtractValue(e->b, pair, 1, "");
     if (inst->flags & IR_FLAG_CC_IN) {
-        LLVMValueRef in = emit_resize(e, emit_get(e, &inst->src[inst->src_count - 1], 1), bits, false);
+        LLVMValueRef in =
+            emit_resize(e, emit_get(e, &inst->src[inst->src_count - 1], 1), bits, false);
         pair = emit_intrinsic(e, name, LLVMTypeOf(a), sum, in, NULL);
         sum = LLVMBuildExtractValue(e->b, pair, 0, "");
         out = LLVMBuildOr(e->b, out, LLVMBuildExtractValue(e->b, pair, 1, ""), "");
@@ -51,8 +52,7 @@ static LLVMValueRef divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool 
     LLVMValueRef zero = LLVMBuildICmp(e->b, LLVMIntEQ, b, emit_int(e, bits, 0), "");
     LLVMValueRef r;
     if (sign) {
-        LLVMValueRef minus1 =
-            LLVMBuildICmp(e->b, LLVMIntEQ, b, emit_int(e, bits, UINT64_MAX), "");
+        LLVMValueRef minus1 = LLVMBuildICmp(e->b, LLVMIntEQ, b, emit_int(e, bits, UINT64_MAX), "");
         LLVMValueRef special = LLVMBuildOr(e->b, zero, minus1, "");
         LLVMValueRef safe = emit_select(e, special, emit_int(e, bits, 1), b);
         r = rem ? LLVMBuildSRem(e->b, a, safe, "") : LLVMBuildSDiv(e->b, a, safe, "");
@@ -66,7 +66,8 @@ static LLVMValueRef divide(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool 
 
 static LLVMValueRef int_min_max(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool max, bool sign)
 {
-    const char *name = max ? (sign ? "llvm.smax" : "llvm.umax") : (sign ? "llvm.smin" : "llvm.umin");
+    const char *name =
+        max ? (sign ? "llvm.smax" : "llvm.umax") : (sign ? "llvm.smin" : "llvm.umin");
     return emit_intrinsic(e, name, LLVMTypeOf(a), a, b, NULL);
 }
 
@@ -108,10 +109,16 @@ bool emit_integer(struct emit *e, const struct ir_inst *inst)
     case IR_div:
     case IR_rem:
     case IR_min:
-    case IR_max: b = emit_get(e, &inst->src[1], bits); a = emit_get(e, &inst->src[0], bits); break;
+    case IR_max:
+        b = emit_get(e, &inst->src[1], bits);
+        a = emit_get(e, &inst->src[0], bits);
+        break;
     case IR_abs:
-    case IR_neg: a = emit_get(e, &inst->src[0], bits); break;
-    default: break;
+    case IR_neg:
+        a = emit_get(e, &inst->src[0], bits);
+        break;
+    default:
+        break;
     }
     switch (inst->op) {
     case IR_add:
@@ -133,17 +140,30 @@ bool emit_integer(struct emit *e, const struct ir_inst *inst)
         r = sign ? LLVMBuildNSWMul(e->b, a, b, "") : LLVMBuildNUWMul(e->b, a, b, "");
         break;
     case IR_div:
-    case IR_rem: r = divide(e, a, b, sign, inst->op == IR_rem); break;
+    case IR_rem:
+        r = divide(e, a, b, sign, inst->op == IR_rem);
+        break;
     case IR_abs:
         r = emit_select(e, LLVMBuildICmp(e->b, LLVMIntSLT, a, emit_int(e, bits, 0), ""),
                         LLVMBuildNeg(e->b, a, ""), a);
         break;
-    case IR_neg: r = LLVMBuildNeg(e->b, a, ""); break;
-    case IR_min: r = int_min_max(e, a, b, false, sign); break;
-    case IR_max: r = int_min_max(e, a, b, true, sign); break;
-    case IR_dp4a: r = dot(e, inst, true); break;
-    case IR_dp2a: r = dot(e, inst, false); break;
-    default: return false;
+    case IR_neg:
+        r = LLVMBuildNeg(e->b, a, "");
+        break;
+    case IR_min:
+        r = int_min_max(e, a, b, false, sign);
+        break;
+    case IR_max:
+        r = int_min_max(e, a, b, true, sign);
+        break;
+    case IR_dp4a:
+        r = dot(e, inst, true);
+        break;
+    case IR_dp2a:
+        r = dot(e, inst, false);
+        break;
+    default:
+        return false;
     }
     emit_set(e, inst, 0, r);
     return true;

@@ -46,9 +46,12 @@ static bool shared_offset(struct emit *e, const struct ir_inst *inst, uint64_t *
 static LLVMValueRef block_pointer(struct emit *e, enum ir_space space)
 {
     switch (space) {
-    case IR_PARAM_ENTRY: return emit_ctx(e, offsetof(struct exec_ctx, params), e->ptr);
-    case IR_ARGUMENT: return e->args;
-    default: return e->rets;
+    case IR_PARAM_ENTRY:
+        return emit_ctx(e, offsetof(struct exec_ctx, params), e->ptr);
+    case IR_ARGUMENT:
+        return e->args;
+    default:
+        return e->rets;
     }
 }
 
@@ -64,20 +67,24 @@ static bool rooted(struct emit *e, const struct ir_operand *operand, unsigned de
     }
     switch (def->op) {
     case IR_slot:
-    case IR_param_address: return true;
-    case IR_symbol: return def->space != IR_SHARED;
-    case IR_ld: return def->space == IR_PARAM_ENTRY && def->type == IR_I64 && def->vector == 1;
-    case IR_mov: return def->type == IR_I64 && rooted(e, &def->src[0], depth - 1);
+    case IR_param_address:
+        return true;
+    case IR_symbol:
+        return def->space != IR_SHARED;
+    case IR_ld:
+        return def->space == IR_PARAM_ENTRY && def->type == IR_I64 && def->vector == 1;
+    case IR_mov:
+        return def->type == IR_I64 && rooted(e, &def->src[0], depth - 1);
     case IR_cvta:
         return def->type == IR_I64 &&
                (def->space == IR_SHARED || rooted(e, &def->src[0], depth - 1));
     case IR_cvta_to:
-        return def->type == IR_I64 && def->space != IR_SHARED &&
-               rooted(e, &def->src[0], depth - 1);
+        return def->type == IR_I64 && def->space != IR_SHARED && rooted(e, &def->src[0], depth - 1);
     case IR_add:
         return def->type == IR_I64 && def->dst_count == 1 && def->src_count == 2 &&
                (rooted(e, &def->src[0], depth - 1) || rooted(e, &def->src[1], depth - 1));
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -86,12 +93,15 @@ static LLVMValueRef pointer_of(struct emit *e, const struct ir_operand *operand,
     if (rooted(e, operand, depth)) {
         const struct ir_inst *def = e->fn->values[operand->value].def;
         switch (def->op) {
-        case IR_slot: return emit_gep(e, slot_pointer(e, def->index), (uint64_t)def->offset);
+        case IR_slot:
+            return emit_gep(e, slot_pointer(e, def->index), (uint64_t)def->offset);
         case IR_param_address:
             return emit_gep(e, block_pointer(e, def->space), (uint64_t)def->offset);
-        case IR_symbol: return emit_gep(e, variable_pointer(e, def->index), (uint64_t)def->offset);
+        case IR_symbol:
+            return emit_gep(e, variable_pointer(e, def->index), (uint64_t)def->offset);
         case IR_mov:
-        case IR_cvta_to: return pointer_of(e, &def->src[0], depth - 1);
+        case IR_cvta_to:
+            return pointer_of(e, &def->src[0], depth - 1);
         case IR_cvta:
             return def->space == IR_SHARED ? shared_pointer(e, emit_get(e, &def->src[0], 64))
                                            : pointer_of(e, &def->src[0], depth - 1);
@@ -101,7 +111,8 @@ static LLVMValueRef pointer_of(struct emit *e, const struct ir_operand *operand,
             LLVMValueRef offset = emit_get(e, &def->src[1 - base], 64);
             return LLVMBuildGEP2(e->b, e->i8, at, &offset, 1, "");
         }
-        default: break; // ld: the parameter's value
+        default:
+            break; // ld: the parameter's value
         }
     }
     LLVMValueRef address;
@@ -120,21 +131,21 @@ LLVMValueRef emit_address(struct emit *e, const struct ir_inst *inst,
     LLVMValueRef base;
     switch (inst->space) {
     case IR_SHARED:
-        base = shared_pointer(e, operand == NULL ? emit_int(e, 64, 0)
-                                 : operand->kind == IR_VALUE
-                                     ? emit_value_bits(e, operand->value)
-                                     : emit_get(e, operand, 32));
+        base = shared_pointer(e, operand == NULL             ? emit_int(e, 64, 0)
+                                 : operand->kind == IR_VALUE ? emit_value_bits(e, operand->value)
+                                                             : emit_get(e, operand, 32));
         return emit_gep(e, base, (uint64_t)inst->offset);
     case IR_PARAM_ENTRY:
     case IR_ARGUMENT:
     case IR_RETURN:
     case IR_SLOT:
-        base = inst->space == IR_SLOT ? slot_pointer(e, inst->index)
-                                      : block_pointer(e, inst->space);
+        base =
+            inst->space == IR_SLOT ? slot_pointer(e, inst->index) : block_pointer(e, inst->space);
         if (operand != NULL) {
-            LLVMValueRef offset = operand->kind == IR_VALUE
-                                      ? emit_resize(e, emit_value_bits(e, operand->value), 64, false)
-                                      : emit_get(e, operand, 64);
+            LLVMValueRef offset =
+                operand->kind == IR_VALUE
+                    ? emit_resize(e, emit_value_bits(e, operand->value), 64, false)
+                    : emit_get(e, operand, 64);
             base = LLVMBuildGEP2(e->b, e->i8, base, &offset, 1, "");
         }
         return emit_gep(e, base, (uint64_t)inst->offset);
@@ -156,8 +167,8 @@ static LLVMTypeRef element_type(struct emit *e, enum ir_type type)
 static unsigned element_align(const struct ir_inst *inst)
 {
     // Blocks of parameters are packed by size, wherever they start.
-    bool packed = inst->space == IR_PARAM_ENTRY || inst->space == IR_ARGUMENT ||
-                  inst->space == IR_RETURN;
+    bool packed =
+        inst->space == IR_PARAM_ENTRY || inst->space == IR_ARGUMENT || inst->space == IR_RETURN;
     unsigned bytes = ir_bits(inst->type) / 8;
     return packed ? 1 : bytes == 0 ? 1 : bytes;
 }
@@ -165,12 +176,18 @@ static unsigned element_align(const struct ir_inst *inst)
 static LLVMAtomicOrdering ordering(enum ir_order order)
 {
     switch (order) {
-    case IR_RELAXED: return LLVMAtomicOrderingMonotonic;
-    case IR_ACQUIRE: return LLVMAtomicOrderingAcquire;
-    case IR_RELEASE: return LLVMAtomicOrderingRelease;
-    case IR_ACQ_REL: return LLVMAtomicOrderingAcquireRelease;
-    case IR_SEQ_CST: return LLVMAtomicOrderingSequentiallyConsistent;
-    default: return LLVMAtomicOrderingNotAtomic;
+    case IR_RELAXED:
+        return LLVMAtomicOrderingMonotonic;
+    case IR_ACQUIRE:
+        return LLVMAtomicOrderingAcquire;
+    case IR_RELEASE:
+        return LLVMAtomicOrderingRelease;
+    case IR_ACQ_REL:
+        return LLVMAtomicOrderingAcquireRelease;
+    case IR_SEQ_CST:
+        return LLVMAtomicOrderingSequentiallyConsistent;
+    default:
+        return LLVMAtomicOrderingNotAtomic;
     }
 }
 
@@ -213,19 +230,17 @@ static void load(struct emit *e, const struct ir_inst *inst)
         return;
     }
     if (count > 1 && inst->order == IR_WEAK) {
-        LLVMValueRef v =
-            emit_load(e, LLVMVectorType(type, count), at, 0, element_align(inst));
+        LLVMValueRef v = emit_load(e, LLVMVectorType(type, count), at, 0, element_align(inst));
         for (unsigned i = 0; i < count; i++) {
-            set_element(e, inst, i,
-                        LLVMBuildExtractElement(e->b, v, emit_int(e, 32, i), ""));
+            set_element(e, inst, i, LLVMBuildExtractElement(e->b, v, emit_int(e, 32, i), ""));
         }
         return;
     }
     for (unsigned i = 0; i < count; i++) {
         if (ordering(inst->order) != LLVMAtomicOrderingNotAtomic) {
             // Atomic accesses are of integers.
-            LLVMValueRef v = emit_load(e, emit_int_type(e, 8 * bytes), at, (uint64_t)i * bytes,
-                                       bytes);
+            LLVMValueRef v =
+                emit_load(e, emit_int_type(e, 8 * bytes), at, (uint64_t)i * bytes, bytes);
             set_order(inst, v);
             emit_set(e, inst, i, v);
         } else {
@@ -316,9 +331,8 @@ static LLVMValueRef in_space(struct emit *e, LLVMValueRef address, enum ir_space
         const struct ir_program *program = e->unit->program;
         for (uint32_t i = 0; i < program->variable_count; i++) {
             if (program->variables[i].space == IR_CONST) {
-                LLVMValueRef is =
-                    within(e, address, as_integer(e, variable_pointer(e, i)),
-                           emit_int(e, 64, program->variables[i].ptx->size));
+                LLVMValueRef is = within(e, address, as_integer(e, variable_pointer(e, i)),
+                                         emit_int(e, 64, program->variables[i].ptx->size));
                 r = LLVMBuildOr(e->b, r, is, "");
             }
         }
@@ -332,18 +346,17 @@ static LLVMValueRef in_space(struct emit *e, LLVMValueRef address, enum ir_space
         LLVMValueRef size = LLVMBuildSub(e->b, e->stack_base, low, "");
         LLVMValueRef r = within(e, address, low, size);
         if (e->unit->functions[0]->suspends) {
-            LLVMValueRef local = emit_load(e, e->ptr, e->thread,
-                                           offsetof(struct exec_thread, local), 8);
-            r = LLVMBuildOr(e->b, r,
-                            within(e, address, as_integer(e, local),
-                                   emit_int(e, 64, e->local_total)),
-                            "");
+            LLVMValueRef local =
+                emit_load(e, e->ptr, e->thread, offsetof(struct exec_thread, local), 8);
+            r = LLVMBuildOr(
+                e->b, r, within(e, address, as_integer(e, local), emit_int(e, 64, e->local_total)),
+                "");
         }
         return r;
     }
     default: {
-        LLVMValueRef other = LLVMBuildOr(e->b, in_space(e, address, IR_SHARED),
-                                         in_space(e, address, IR_LOCAL), "");
+        LLVMValueRef other =
+            LLVMBuildOr(e->b, in_space(e, address, IR_SHARED), in_space(e, address, IR_LOCAL), "");
         other = LLVMBuildOr(e->b, other, in_space(e, address, IR_PARAM_ENTRY), "");
         other = LLVMBuildOr(e->b, other, in_space(e, address, IR_CONST), "");
         return LLVMBuildNot(e->b, other, "");
@@ -383,8 +396,9 @@ static void copy_slot(struct emit *e, const struct ir_inst *inst)
 static void dynamic_stack(struct emit *e, const struct ir_inst *inst)
 {
     if (e->fn->suspends) {
-        emit_fail(e, inst, "dynamic stack memory together with barriers or warp operations in "
-                           "one function is not compiled by this version");
+        emit_fail(e, inst,
+                  "dynamic stack memory together with barriers or warp operations in "
+                  "one function is not compiled by this version");
         return;
     }
     LLVMTypeRef pointer = e->ptr;
@@ -453,50 +467,70 @@ static void choose(struct emit *e, const struct ir_inst *inst)
         const struct emit_value *a = &e->values[inst->src[0].value];
         const struct emit_value *b = &e->values[inst->src[1].value];
         if (LLVMTypeOf(a->raw) == LLVMTypeOf(b->raw)) {
-            emit_set_raw(e, inst->dst[0], emit_select(e, c, a->raw, b->raw),
-                         a->dirty || b->dirty);
+            emit_set_raw(e, inst->dst[0], emit_select(e, c, a->raw, b->raw), a->dirty || b->dirty);
             return;
         }
     }
     emit_set(e, inst, 0,
-             emit_select(e, c, emit_get(e, &inst->src[0], bits),
-                         emit_get(e, &inst->src[1], bits)));
+             emit_select(e, c, emit_get(e, &inst->src[0], bits), emit_get(e, &inst->src[1], bits)));
 }
 
 bool emit_memory(struct emit *e, const struct ir_inst *inst)
 {
     switch (inst->op) {
-    case IR_mov: move(e, inst); return true;
-    case IR_select: choose(e, inst); return true;
-    case IR_pack: pack(e, inst); return true;
-    case IR_unpack: unpack(e, inst); return true;
-    case IR_symbol: emit_set(e, inst, 0, symbol_address(e, inst)); return true;
+    case IR_mov:
+        move(e, inst);
+        return true;
+    case IR_select:
+        choose(e, inst);
+        return true;
+    case IR_pack:
+        pack(e, inst);
+        return true;
+    case IR_unpack:
+        unpack(e, inst);
+        return true;
+    case IR_symbol:
+        emit_set(e, inst, 0, symbol_address(e, inst));
+        return true;
     case IR_slot:
         emit_set(e, inst, 0,
                  as_integer(e, emit_gep(e, slot_pointer(e, inst->index), (uint64_t)inst->offset)));
         return true;
     case IR_param_address:
         emit_set(e, inst, 0,
-                 as_integer(e, emit_gep(e, block_pointer(e, inst->space),
-                                        (uint64_t)inst->offset)));
+                 as_integer(e, emit_gep(e, block_pointer(e, inst->space), (uint64_t)inst->offset)));
         return true;
     case IR_function:
         emit_set(e, inst, 0, emit_int(e, 64, IR_FUNCTION_ADDRESS(inst->index)));
         return true;
     case IR_cvta:
-    case IR_cvta_to: emit_set(e, inst, 0, convert_address(e, inst)); return true;
+    case IR_cvta_to:
+        emit_set(e, inst, 0, convert_address(e, inst));
+        return true;
     case IR_isspacep: {
         LLVMValueRef address = emit_get(e, &inst->src[0], ir_bits(inst->type));
         emit_set(e, inst, 0, in_space(e, emit_resize(e, address, 64, false), inst->space));
         return true;
     }
-    case IR_ld: load(e, inst); return true;
-    case IR_st: store(e, inst); return true;
-    case IR_fence: fence(e, inst); return true;
-    case IR_slot_copy: copy_slot(e, inst); return true;
+    case IR_ld:
+        load(e, inst);
+        return true;
+    case IR_st:
+        store(e, inst);
+        return true;
+    case IR_fence:
+        fence(e, inst);
+        return true;
+    case IR_slot_copy:
+        copy_slot(e, inst);
+        return true;
     case IR_alloca:
     case IR_stacksave:
-    case IR_stackrestore: dynamic_stack(e, inst); return true;
-    default: return false;
+    case IR_stackrestore:
+        dynamic_stack(e, inst);
+        return true;
+    default:
+        return false;
     }
 }

@@ -36,13 +36,20 @@ void emit_fail(struct emit *e, const struct ir_inst *inst, const char *format, .
 LLVMTypeRef emit_int_type(struct emit *e, unsigned bits)
 {
     switch (bits) {
-    case 1: return e->i1;
-    case 8: return e->i8;
-    case 16: return e->i16;
-    case 32: return e->i32;
-    case 64: return e->i64;
-    case 128: return e->i128;
-    default: return LLVMIntTypeInContext(e->cx, bits);
+    case 1:
+        return e->i1;
+    case 8:
+        return e->i8;
+    case 16:
+        return e->i16;
+    case 32:
+        return e->i32;
+    case 64:
+        return e->i64;
+    case 128:
+        return e->i128;
+    default:
+        return LLVMIntTypeInContext(e->cx, bits);
     }
 }
 
@@ -260,12 +267,12 @@ LLVMValueRef emit_half_to_float(struct emit *e, LLVMValueRef bits16, enum ir_typ
     }
     // Without F16C: shift the fields into place and scale, which is exact also for subnormals.
     LLVMValueRef w = LLVMBuildZExt(e->b, bits16, e->i32, "");
-    LLVMValueRef sign = LLVMBuildShl(
-        e->b, LLVMBuildAnd(e->b, w, emit_int(e, 32, 0x8000), ""), emit_int(e, 32, 16), "");
-    LLVMValueRef body = LLVMBuildShl(
-        e->b, LLVMBuildAnd(e->b, w, emit_int(e, 32, 0x7fff), ""), emit_int(e, 32, 13), "");
-    LLVMValueRef scaled = LLVMBuildFMul(e->b, LLVMBuildBitCast(e->b, body, e->f32, ""),
-                                        emit_f32(e, 0x1p112), "");
+    LLVMValueRef sign = LLVMBuildShl(e->b, LLVMBuildAnd(e->b, w, emit_int(e, 32, 0x8000), ""),
+                                     emit_int(e, 32, 16), "");
+    LLVMValueRef body = LLVMBuildShl(e->b, LLVMBuildAnd(e->b, w, emit_int(e, 32, 0x7fff), ""),
+                                     emit_int(e, 32, 13), "");
+    LLVMValueRef scaled =
+        LLVMBuildFMul(e->b, LLVMBuildBitCast(e->b, body, e->f32, ""), emit_f32(e, 0x1p112), "");
     LLVMValueRef special = LLVMBuildICmp(e->b, LLVMIntUGE, body, emit_int(e, 32, 0x0f800000), "");
     LLVMValueRef bits = LLVMBuildBitCast(e->b, scaled, e->i32, "");
     bits = emit_select(e, special, LLVMBuildOr(e->b, body, emit_int(e, 32, 0x7f800000), ""), bits);
@@ -278,8 +285,8 @@ LLVMValueRef emit_float_to_half(struct emit *e, LLVMValueRef number, enum ir_typ
     LLVMValueRef bits;
     if (type == IR_BF16) {
         LLVMValueRef w = LLVMBuildBitCast(e->b, number, e->i32, "");
-        LLVMValueRef odd = LLVMBuildAnd(
-            e->b, LLVMBuildLShr(e->b, w, emit_int(e, 32, 16), ""), emit_int(e, 32, 1), "");
+        LLVMValueRef odd = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, w, emit_int(e, 32, 16), ""),
+                                        emit_int(e, 32, 1), "");
         w = LLVMBuildAdd(e->b, w, LLVMBuildAdd(e->b, odd, emit_int(e, 32, 0x7fff), ""), "");
         w = LLVMBuildLShr(e->b, w, emit_int(e, 32, 16), "");
         bits = LLVMBuildTrunc(e->b, w, e->i16, "");
@@ -289,22 +296,21 @@ LLVMValueRef emit_float_to_half(struct emit *e, LLVMValueRef number, enum ir_typ
     } else {
         // |x| < 2^-14: adding 0.5 rounds at the half's fixed last place; else add-and-carry.
         LLVMValueRef w = LLVMBuildBitCast(e->b, number, e->i32, "");
-        LLVMValueRef sign = LLVMBuildAnd(
-            e->b, LLVMBuildLShr(e->b, w, emit_int(e, 32, 16), ""), emit_int(e, 32, 0x8000), "");
+        LLVMValueRef sign = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, w, emit_int(e, 32, 16), ""),
+                                         emit_int(e, 32, 0x8000), "");
         LLVMValueRef a = LLVMBuildAnd(e->b, w, emit_int(e, 32, 0x7fffffff), "");
-        LLVMValueRef small = LLVMBuildFAdd(e->b, LLVMBuildBitCast(e->b, a, e->f32, ""),
-                                           emit_f32(e, 0.5), "");
+        LLVMValueRef small =
+            LLVMBuildFAdd(e->b, LLVMBuildBitCast(e->b, a, e->f32, ""), emit_f32(e, 0.5), "");
         small = LLVMBuildSub(e->b, LLVMBuildBitCast(e->b, small, e->i32, ""),
                              emit_int(e, 32, 0x3f000000), "");
-        LLVMValueRef odd = LLVMBuildAnd(
-            e->b, LLVMBuildLShr(e->b, a, emit_int(e, 32, 13), ""), emit_int(e, 32, 1), "");
-        LLVMValueRef big = LLVMBuildAdd(
-            e->b, a, LLVMBuildAdd(e->b, odd, emit_int(e, 32, 0xc8000fffu), ""), "");
+        LLVMValueRef odd = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, a, emit_int(e, 32, 13), ""),
+                                        emit_int(e, 32, 1), "");
+        LLVMValueRef big =
+            LLVMBuildAdd(e->b, a, LLVMBuildAdd(e->b, odd, emit_int(e, 32, 0xc8000fffu), ""), "");
         big = LLVMBuildLShr(e->b, big, emit_int(e, 32, 13), "");
         LLVMValueRef huge = LLVMBuildICmp(e->b, LLVMIntUGE, a, emit_int(e, 32, 0x477ff000), "");
         big = emit_select(e, huge, emit_int(e, 32, 0x7c00), big);
-        LLVMValueRef is_small =
-            LLVMBuildICmp(e->b, LLVMIntULT, a, emit_int(e, 32, 0x38800000), "");
+        LLVMValueRef is_small = LLVMBuildICmp(e->b, LLVMIntULT, a, emit_int(e, 32, 0x38800000), "");
         w = LLVMBuildOr(e->b, emit_select(e, is_small, small, big), sign, "");
         bits = LLVMBuildTrunc(e->b, w, e->i16, "");
     }
@@ -320,8 +326,7 @@ LLVMValueRef emit_round_odd(struct emit *e, LLVMValueRef number)
     LLVMValueRef inexact = LLVMBuildFCmp(e->b, LLVMRealONE, back, number, "");
     LLVMValueRef above = LLVMBuildFCmp(e->b, LLVMRealOGT, abs_back, abs_number, "");
     LLVMValueRef bits = LLVMBuildBitCast(e->b, f, e->i32, "");
-    LLVMValueRef odd =
-        LLVMBuildSub(e->b, bits, LLVMBuildZExt(e->b, above, e->i32, ""), "");
+    LLVMValueRef odd = LLVMBuildSub(e->b, bits, LLVMBuildZExt(e->b, above, e->i32, ""), "");
     odd = LLVMBuildOr(e->b, odd, emit_int(e, 32, 1), "");
     return LLVMBuildBitCast(e->b, emit_select(e, inexact, odd, bits), e->f32, "");
 }

@@ -52,8 +52,8 @@ static struct jit_program *program_destroy(struct jit_program *p)
     return NULL;
 }
 
-static void ir_message(const struct jit_program *p,
-                       const struct ir_error *error, char *message, size_t size)
+static void ir_message(const struct jit_program *p, const struct ir_error *error, char *message,
+                       size_t size)
 {
     const char *name = error->unit < p->count ? p->names[error->unit] : "ptx";
     if (error->line != 0) {
@@ -248,8 +248,8 @@ static int variable_init(const struct jit_program *p, uint32_t index, void *cons
 }
 
 static int compile(const struct jit_program *p, uint32_t function,
-                   const struct jit_options *options, struct jit_kernel **ret_kernel,
-                   char *message, size_t size)
+                   const struct jit_options *options, struct jit_kernel **ret_kernel, char *message,
+                   size_t size)
 {
     if (function >= p->ir->function_count || !p->functions[function].is_entry) {
         snprintf(message, size, "function %u is no kernel", function);

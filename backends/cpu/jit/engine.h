@@ -51,13 +51,12 @@ struct jit_variable {
 struct jit_program; // linked PTX units; opaque
 
 struct jit_engine {
-    uint32_t abi;                          // JIT_ENGINE_ABI
-    const char *(*description)(void);      // jit_description()
-    void *const *(*helpers)(void);         // jit_helpers()
+    uint32_t abi;                     // JIT_ENGINE_ABI
+    const char *(*description)(void); // jit_description()
+    void *const *(*helpers)(void);    // jit_helpers()
     // Parses and links. 0, or -1 with one line (file, line, text) in ret_message.
     int (*program_create)(const struct jit_source *sources, size_t count,
-                          struct jit_program **ret_program, char *ret_message,
-                          size_t message_size);
+                          struct jit_program **ret_program, char *ret_message, size_t message_size);
     struct jit_program *(*program_destroy)(struct jit_program *program); // NULL ok; returns NULL
     const struct jit_function *(*functions)(const struct jit_program *program, size_t *ret_count);
     const struct jit_variable *(*variables)(const struct jit_program *program, size_t *ret_count);

@@ -57,26 +57,36 @@ static void leave_rounding(unsigned old)
 }
 #endif
 
-#define DEFINE_ROUND(name, type, bits, fma_function, sqrt_function, canonical)                     \
-    uint64_t jit_helper_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t mode)                  \
-    {                                                                                              \
-        bits pattern[3] = {(bits)a, (bits)b, (bits)c};                                             \
-        type number[3];                                                                            \
-        memcpy(number, pattern, sizeof(number));                                                   \
-        volatile type x = number[0], y = number[1], z = number[2], r = 0;                          \
-        unsigned old = enter_rounding((enum ir_round)(mode >> 8 & 0xff));                          \
-        switch ((enum jit_round_op)(mode & 0xff)) {                                                \
-        case JIT_ROUND_ADD: r = x + y; break;                                                      \
-        case JIT_ROUND_MUL: r = x * y; break;                                                      \
-        case JIT_ROUND_FMA: r = fma_function(x, y, z); break;                                      \
-        case JIT_ROUND_DIV: r = x / y; break;                                                      \
-        case JIT_ROUND_SQRT: r = sqrt_function(x); break;                                          \
-        }                                                                                          \
-        leave_rounding(old);                                                                       \
-        type result = r;                                                                           \
-        bits out;                                                                                  \
-        memcpy(&out, &result, sizeof(out));                                                        \
-        return isnan(result) ? (canonical) : out;                                                  \
+#define DEFINE_ROUND(name, type, bits, fma_function, sqrt_function, canonical)    \
+    uint64_t jit_helper_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t mode) \
+    {                                                                             \
+        bits pattern[3] = {(bits)a, (bits)b, (bits)c};                            \
+        type number[3];                                                           \
+        memcpy(number, pattern, sizeof(number));                                  \
+        volatile type x = number[0], y = number[1], z = number[2], r = 0;         \
+        unsigned old = enter_rounding((enum ir_round)(mode >> 8 & 0xff));         \
+        switch ((enum jit_round_op)(mode & 0xff)) {                               \
+        case JIT_ROUND_ADD:                                                       \
+            r = x + y;                                                            \
+            break;                                                                \
+        case JIT_ROUND_MUL:                                                       \
+            r = x * y;                                                            \
+            break;                                                                \
+        case JIT_ROUND_FMA:                                                       \
+            r = fma_function(x, y, z);                                            \
+            break;                                                                \
+        case JIT_ROUND_DIV:                                                       \
+            r = x / y;                                                            \
+            break;                                                                \
+        case JIT_ROUND_SQRT:                                                      \
+            r = sqrt_function(x);                                                 \
+            break;                                                                \
+        }                                                                         \
+        leave_rounding(old);                                                      \
+        type result = r;                                                          \
+        bits out;                                                                 \
+        memcpy(&out, &result, sizeof(out));                                       \
+        return isnan(result) ? (canonical) : out;                                 \
     }
 
 DEFINE_ROUND(round32, float, uint32_t, fmaf, sqrtf, UINT32_C(0x7fffffff))

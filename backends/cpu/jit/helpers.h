@@ -16,7 +16,7 @@ enum jit_helper {
     JIT_HELPER_COUNT
 };
 
-#define JIT_HELPER(name)                                                                           \
+#define JIT_HELPER(name) \
     uint64_t jit_helper_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t mode);
 #include "helpers.def"
 #undef JIT_HELPER

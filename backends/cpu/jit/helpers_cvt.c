@@ -12,8 +12,8 @@
 struct format {
     unsigned precision, exponent_bits, shift; // shift: unused low bits of the pattern (tf32)
     int bias;
-    bool infinity;       // all-ones exponent means infinity and NaN
-    uint64_t max, nan;   // largest finite pattern, canonical NaN (without sign)
+    bool infinity;     // all-ones exponent means infinity and NaN
+    uint64_t max, nan; // largest finite pattern, canonical NaN (without sign)
 };
 
 static const struct format *format_of(enum ir_type type)
@@ -100,13 +100,18 @@ static uint64_t round_mantissa(uint64_t mantissa, int drop, bool sign, enum ir_r
     }
     switch (round) {
     case IR_RZ:
-    case IR_RZI: return kept;
+    case IR_RZI:
+        return kept;
     case IR_RM:
-    case IR_RMI: return kept + (sign ? 1 : 0);
+    case IR_RMI:
+        return kept + (sign ? 1 : 0);
     case IR_RP:
-    case IR_RPI: return kept + (sign ? 0 : 1);
-    case IR_RNA: return kept + (order >= 0 ? 1 : 0);
-    default: return kept + (order > 0 || (order == 0 && (kept & 1)) ? 1 : 0);
+    case IR_RPI:
+        return kept + (sign ? 0 : 1);
+    case IR_RNA:
+        return kept + (order >= 0 ? 1 : 0);
+    default:
+        return kept + (order > 0 || (order == 0 && (kept & 1)) ? 1 : 0);
     }
 }
 
@@ -117,8 +122,8 @@ static unsigned bit_length(uint64_t v)
 
 static bool away(bool sign, enum ir_round round)
 {
-    return round == IR_RN || round == IR_RNA || round >= IR_RNI ||
-           (round == IR_RM && sign) || (round == IR_RP && !sign);
+    return round == IR_RN || round == IR_RNA || round >= IR_RNI || (round == IR_RM && sign) ||
+           (round == IR_RP && !sign);
 }
 
 static uint64_t pack_float(const struct format *f, enum ir_type type, struct number n,
@@ -142,8 +147,8 @@ static uint64_t pack_float(const struct format *f, enum ir_type type, struct num
         return sign;
     }
     int length = (int)bit_length(n.mantissa);
-    int top = n.exponent + length - 1;                 // floor(log2(value))
-    int least = 1 - f->bias;                           // exponent of the smallest normal
+    int top = n.exponent + length - 1; // floor(log2(value))
+    int least = 1 - f->bias;           // exponent of the smallest normal
     int last = (top < least ? least : top) - (int)(f->precision - 1); // weight of the last place
     uint64_t m = round_mantissa(n.mantissa, last - n.exponent, n.sign, round);
     // Adding the fraction to the exponent field carries into it when the rounding overflows.
@@ -180,8 +185,8 @@ static uint64_t pack_int(unsigned bits, bool to_sign, bool wide_source, struct n
     if (n.nan) {
         return wide_source || bits == 64 ? UINT64_C(1) << (bits - 1) : 0;
     }
-    uint64_t limit = to_sign ? (UINT64_C(1) << (bits - 1)) - (n.sign ? 0 : 1)
-                     : n.sign ? 0
+    uint64_t limit = to_sign      ? (UINT64_C(1) << (bits - 1)) - (n.sign ? 0 : 1)
+                     : n.sign     ? 0
                      : bits == 64 ? UINT64_MAX
                                   : (UINT64_C(1) << bits) - 1;
     bool huge = n.infinite || (n.mantissa != 0 && n.exponent + (int)bit_length(n.mantissa) > 64);
@@ -220,8 +225,8 @@ uint64_t jit_helper_cvt(uint64_t a, uint64_t b, uint64_t c, uint64_t mode)
         bool flush = from == IR_F32 && (flags & IR_FLAG_FTZ) && is_subnormal(source, a);
         n = unpack_float(source, from, flush ? a & 0x80000000u : a);
     } else if (from == IR_UE8M0) {
-        n = (struct number){.nan = (a & 0xff) == 0xff, .mantissa = 1,
-                            .exponent = (int)(a & 0xff) - 127};
+        n = (struct number){
+            .nan = (a & 0xff) == 0xff, .mantissa = 1, .exponent = (int)(a & 0xff) - 127};
     } else {
         n = unpack_int(ir_bits(from), (flags & IR_FLAG_SRC_SIGNED) != 0, a);
     }

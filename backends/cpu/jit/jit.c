@@ -12,10 +12,10 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 
-#include "../ir/ir.h"
 #include "cache.h"
 #include "emit.h"
 #include "orc.h"
+#include "../ir/ir.h"
 
 struct kernel {
     struct jit_kernel public; // first: what the caller holds

@@ -13,27 +13,28 @@
 struct ir_unit;
 
 struct jit_kernel {
-    exec_thread_fn thread;        // always there
-    exec_block_fn block;          // NULL when the kernel has suspension points
-    uint32_t frame_size;          // bytes per thread of struct exec_thread.frame (with call depth)
-    uint64_t local_size;          // bytes per thread of struct exec_thread.local
-    uint32_t static_shared;       // bytes
+    exec_thread_fn thread;  // always there
+    exec_block_fn block;    // NULL when the kernel has suspension points
+    uint32_t frame_size;    // bytes per thread of struct exec_thread.frame (with call depth)
+    uint64_t local_size;    // bytes per thread of struct exec_thread.local
+    uint32_t static_shared; // bytes
     uint32_t dynamic_shared_offset; // where dynamic shared memory starts in the window
     bool uses_printf, uses_malloc, can_spin, recursive;
-    size_t code_size;             // bytes of machine code
+    size_t code_size; // bytes of machine code
 };
 
 // How the code is generated. lanes is 1 in this version; any other value is refused.
 struct jit_options {
     unsigned lanes;
-    bool debug;                   // keep line tables for debuggers
+    bool debug; // keep line tables for debuggers
 };
 
 // Compiles the unit for the processor this runs on. 0, or -1 with one line in ret_message (which
 // instruction, which line, what is missing). Any thread; compilations may run in parallel.
 int jit_compile(const struct ir_unit *unit, const struct jit_options *options,
                 struct jit_kernel **ret_kernel, char *ret_message, size_t message_size);
-// NULL ok; returns NULL. Once the process exits nothing is freed any more, and compiling is refused.
+// NULL ok; returns NULL. Once the process exits nothing is freed any more, and compiling is
+// refused.
 struct jit_kernel *jit_kernel_unref(struct jit_kernel *kernel);
 
 // Table for exec_runtime.helpers, valid after the first jit_compile; the same for every kernel.

@@ -21,7 +21,8 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 // Instructions up to which the whole -O2 pipeline runs, then a short one, then hardly any. The time
-// is mostly linear, but an -O2 of a kernel with 45,000 instructions takes twice its code generation.
+// is mostly linear, but an -O2 of a kernel with 45,000 instructions takes twice its code
+// generation.
 enum { FULL_EFFORT = 2000, SHORT_EFFORT = 12000 };
 
 // Inlining first: it is one function from the beginning.
@@ -133,8 +134,8 @@ const char *orc_recipe(size_t instructions)
 
 static LLVMTargetMachineRef make_machine(size_t instructions)
 {
-    LLVMCodeGenOptLevel level = instructions > 10 * SHORT_EFFORT ? LLVMCodeGenLevelLess
-                                                                 : LLVMCodeGenLevelDefault;
+    LLVMCodeGenOptLevel level =
+        instructions > 10 * SHORT_EFFORT ? LLVMCodeGenLevelLess : LLVMCodeGenLevelDefault;
     return LLVMCreateTargetMachine(host_target, host_triple, host_cpu, host_features, level,
                                    LLVMRelocPIC, LLVMCodeModelJITDefault);
 }
@@ -166,8 +167,8 @@ int orc_generate(LLVMModuleRef module, size_t instructions, LLVMMemoryBufferRef 
     LLVMDisposeTargetData(layout);
     LLVMSetTarget(module, host_triple);
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    int r = take_error(LLVMRunPasses(module, orc_recipe(instructions), machine, options), "optimisation", message,
-                       message_size);
+    int r = take_error(LLVMRunPasses(module, orc_recipe(instructions), machine, options),
+                       "optimisation", message, message_size);
     LLVMDisposePassBuilderOptions(options);
     if (r == 0) {
         char *error = NULL;
@@ -189,22 +190,31 @@ static LLVMErrorRef add_library(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef dylib)
         const char *name;
         void *address;
     } functions[] = {
-        {"memcpy", (void *)memcpy},   {"memmove", (void *)memmove}, {"memset", (void *)memset},
-        {"fma", (void *)fma},         {"fmaf", (void *)fmaf},       {"floor", (void *)floor},
-        {"floorf", (void *)floorf},   {"ceil", (void *)ceil},       {"ceilf", (void *)ceilf},
-        {"trunc", (void *)trunc},     {"truncf", (void *)truncf},   {"rint", (void *)rint},
-        {"rintf", (void *)rintf},     {"nearbyint", (void *)nearbyint},
+        {"memcpy", (void *)memcpy},
+        {"memmove", (void *)memmove},
+        {"memset", (void *)memset},
+        {"fma", (void *)fma},
+        {"fmaf", (void *)fmaf},
+        {"floor", (void *)floor},
+        {"floorf", (void *)floorf},
+        {"ceil", (void *)ceil},
+        {"ceilf", (void *)ceilf},
+        {"trunc", (void *)trunc},
+        {"truncf", (void *)truncf},
+        {"rint", (void *)rint},
+        {"rintf", (void *)rintf},
+        {"nearbyint", (void *)nearbyint},
         {"nearbyintf", (void *)nearbyintf},
-        {"roundeven", (void *)roundeven}, {"roundevenf", (void *)roundevenf},
+        {"roundeven", (void *)roundeven},
+        {"roundevenf", (void *)roundevenf},
     };
     enum { COUNT = sizeof(functions) / sizeof(functions[0]) };
     LLVMOrcCSymbolMapPair pairs[COUNT];
     for (unsigned i = 0; i < COUNT; i++) {
         pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, functions[i].name);
         pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)functions[i].address;
-        pairs[i].Sym.Flags = (LLVMJITSymbolFlags){LLVMJITSymbolGenericFlagsExported |
-                                                      LLVMJITSymbolGenericFlagsCallable,
-                                                  0};
+        pairs[i].Sym.Flags = (LLVMJITSymbolFlags){
+            LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
     }
     return LLVMOrcJITDylibDefine(dylib, LLVMOrcAbsoluteSymbols(pairs, COUNT));
 }

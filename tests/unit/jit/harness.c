@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See harness.h. The scheduler runs each thread of a block until it suspends and serves requests
-// when nobody can run: barriers when all live threads wait, warp operations when all named lanes do.
+// when nobody can run: barriers when all live threads wait, warp operations when all named lanes
+// do.
 #include "harness.h"
 
 #include <setjmp.h>
@@ -214,10 +215,22 @@ static uint32_t shuffle_source(const struct exec_request *q, uint32_t lane, bool
     uint32_t max = (lane & segment) | (clamp & ~segment), min = lane & segment;
     int32_t j;
     switch (q->op) {
-    case EXEC_SHFL_UP: j = (int32_t)lane - (int32_t)b; *ret_valid = j >= (int32_t)max; break;
-    case EXEC_SHFL_DOWN: j = (int32_t)(lane + b); *ret_valid = j <= (int32_t)max; break;
-    case EXEC_SHFL_BFLY: j = (int32_t)(lane ^ b); *ret_valid = j <= (int32_t)max; break;
-    default: j = (int32_t)(min | (b & ~segment)); *ret_valid = j <= (int32_t)max; break;
+    case EXEC_SHFL_UP:
+        j = (int32_t)lane - (int32_t)b;
+        *ret_valid = j >= (int32_t)max;
+        break;
+    case EXEC_SHFL_DOWN:
+        j = (int32_t)(lane + b);
+        *ret_valid = j <= (int32_t)max;
+        break;
+    case EXEC_SHFL_BFLY:
+        j = (int32_t)(lane ^ b);
+        *ret_valid = j <= (int32_t)max;
+        break;
+    default:
+        j = (int32_t)(min | (b & ~segment));
+        *ret_valid = j <= (int32_t)max;
+        break;
     }
     return *ret_valid ? (uint32_t)j : lane;
 }
@@ -239,7 +252,9 @@ static void serve_warp(struct run *r, uint32_t first, uint32_t mask, uint32_t ki
         uint64_t result = 0;
         bool p = true;
         switch (kind) {
-        case EXEC_REQ_SHFL: result = value[shuffle_source(q, l, &p)]; break;
+        case EXEC_REQ_SHFL:
+            result = value[shuffle_source(q, l, &p)];
+            break;
         case EXEC_REQ_VOTE:
             result = q->op == EXEC_VOTE_ALL   ? ballot == mask
                      : q->op == EXEC_VOTE_ANY ? ballot != 0
@@ -255,8 +270,11 @@ static void serve_warp(struct run *r, uint32_t first, uint32_t mask, uint32_t ki
             result = (uint32_t)__builtin_ctz(mask);
             p = result == l;
             break;
-        case EXEC_REQ_ACTIVEMASK: result = mask; break;
-        default: break;
+        case EXEC_REQ_ACTIVEMASK:
+            result = mask;
+            break;
+        default:
+            break;
         }
         q->result = result;
         q->result_pred = p;
@@ -303,13 +321,11 @@ static int schedule(struct run *r, const struct jit_kernel *kernel)
             if (r->waiting[i] == 0) {
                 ran = true;
                 r->ctx->current = i;
-                r->waiting[i] =
-                    kernel->thread(r->ctx, &r->threads[i]) == EXEC_SUSPEND ? 1 : 2;
+                r->waiting[i] = kernel->thread(r->ctx, &r->threads[i]) == EXEC_SUSPEND ? 1 : 2;
             }
             all_exited = all_exited && r->waiting[i] == 2;
             all_at_barrier = all_at_barrier &&
-                             (r->waiting[i] == 2 ||
-                              r->threads[i].request.kind == EXEC_REQ_BARRIER);
+                             (r->waiting[i] == 2 || r->threads[i].request.kind == EXEC_REQ_BARRIER);
         }
         if (all_exited) {
             return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The cache on disk: one file per kernel, found again, damaged and foreign files ignored, a folder
-// that others can write to refused. Each Test is a process of its own, so the folder is chosen anew.
+// that others can write to refused. Each Test is a process of its own, so the folder is chosen
+// anew.
 #include <criterion/criterion.h>
 
 #include <dirent.h>

@@ -12,11 +12,11 @@
 #include "harness.h"
 
 #define HEAD ".version 8.8\n.target sm_90\n.address_size 64\n"
-#define INDEX                                                                                      \
-    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"                          \
+#define INDEX                                                             \
+    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n" \
     "mad.lo.s32 %r4, %r1, %r2, %r3;\n"
-#define REGS                                                                                       \
-    ".reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %x<32>; .reg .f32 %f<16>;\n"   \
+#define REGS                                                                                     \
+    ".reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %x<32>; .reg .f32 %f<16>;\n" \
     ".reg .f64 %d<8>;\n"
 
 TestSuite(jit_kernels, .timeout = 60);
@@ -31,17 +31,18 @@ static struct harness *must_compile(const char *ptx)
 Test(jit_kernels, saxpy_with_grid_stride_loop)
 {
     struct harness *h = must_compile(
-        HEAD ".visible .entry k(.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)\n{\n" REGS
-             "ld.param.u64 %x1, [x]; ld.param.u64 %x2, [y]; ld.param.f32 %f1, [a];\n"
-             "ld.param.u32 %r5, [n]; cvta.to.global.u64 %x1, %x1; cvta.to.global.u64 %x2, %x2;\n" INDEX
-             "mov.u32 %r6, %nctaid.x; mul.lo.s32 %r6, %r6, %r2;\n"
-             "setp.ge.u32 %p1, %r4, %r5; @%p1 bra DONE;\n"
-             "LOOP:\n"
-             "mul.wide.s32 %x3, %r4, 4; add.s64 %x4, %x1, %x3; add.s64 %x5, %x2, %x3;\n"
-             "ld.global.f32 %f2, [%x4]; ld.global.f32 %f3, [%x5];\n"
-             "fma.rn.f32 %f4, %f1, %f2, %f3; st.global.f32 [%x5], %f4;\n"
-             "add.s32 %r4, %r4, %r6; setp.lt.u32 %p2, %r4, %r5; @%p2 bra LOOP;\n"
-             "DONE: ret;\n}\n");
+        HEAD
+        ".visible .entry k(.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)\n{\n" REGS
+        "ld.param.u64 %x1, [x]; ld.param.u64 %x2, [y]; ld.param.f32 %f1, [a];\n"
+        "ld.param.u32 %r5, [n]; cvta.to.global.u64 %x1, %x1; cvta.to.global.u64 %x2, %x2;\n" INDEX
+        "mov.u32 %r6, %nctaid.x; mul.lo.s32 %r6, %r6, %r2;\n"
+        "setp.ge.u32 %p1, %r4, %r5; @%p1 bra DONE;\n"
+        "LOOP:\n"
+        "mul.wide.s32 %x3, %r4, 4; add.s64 %x4, %x1, %x3; add.s64 %x5, %x2, %x3;\n"
+        "ld.global.f32 %f2, [%x4]; ld.global.f32 %f3, [%x5];\n"
+        "fma.rn.f32 %f4, %f1, %f2, %f3; st.global.f32 [%x5], %f4;\n"
+        "add.s32 %r4, %r4, %r6; setp.lt.u32 %p2, %r4, %r5; @%p2 bra LOOP;\n"
+        "DONE: ret;\n}\n");
     enum { N = 1000 };
     static float x[N], y[N];
     for (int i = 0; i < N; i++) {
@@ -120,23 +121,23 @@ Test(jit_kernels, loops_with_barriers_keep_registers)
 
 Test(jit_kernels, recursion_and_depth_limit)
 {
-    static const char ptx[] = HEAD
-        ".func (.param .b32 r) fib(.param .b32 n);\n"
-        ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n" REGS
-        "ld.param.u64 %x1, [p]; ld.param.u32 %r5, [n];\n"
-        "{ .param .b32 a0; st.param.b32 [a0+0], %r5; .param .b32 r0;\n"
-        "call.uni (r0), fib, (a0); ld.param.b32 %r6, [r0+0]; }\n"
-        "st.global.u32 [%x1], %r6; ret;\n}\n"
-        ".func (.param .b32 r) fib(.param .b32 n)\n{\n" REGS
-        "ld.param.u32 %r1, [n]; mov.u32 %r2, %r1; setp.lt.s32 %p1, %r1, 2; @%p1 bra DONE;\n"
-        "sub.s32 %r3, %r1, 1;\n"
-        "{ .param .b32 a; st.param.b32 [a+0], %r3; .param .b32 b; call.uni (b), fib, (a);\n"
-        "ld.param.b32 %r4, [b+0]; }\n"
-        "sub.s32 %r5, %r1, 2;\n"
-        "{ .param .b32 a; st.param.b32 [a+0], %r5; .param .b32 b; call.uni (b), fib, (a);\n"
-        "ld.param.b32 %r6, [b+0]; }\n"
-        "add.s32 %r2, %r4, %r6;\n"
-        "DONE: st.param.b32 [r+0], %r2; ret;\n}\n";
+    static const char ptx[] =
+        HEAD ".func (.param .b32 r) fib(.param .b32 n);\n"
+             ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n" REGS
+             "ld.param.u64 %x1, [p]; ld.param.u32 %r5, [n];\n"
+             "{ .param .b32 a0; st.param.b32 [a0+0], %r5; .param .b32 r0;\n"
+             "call.uni (r0), fib, (a0); ld.param.b32 %r6, [r0+0]; }\n"
+             "st.global.u32 [%x1], %r6; ret;\n}\n"
+             ".func (.param .b32 r) fib(.param .b32 n)\n{\n" REGS
+             "ld.param.u32 %r1, [n]; mov.u32 %r2, %r1; setp.lt.s32 %p1, %r1, 2; @%p1 bra DONE;\n"
+             "sub.s32 %r3, %r1, 1;\n"
+             "{ .param .b32 a; st.param.b32 [a+0], %r3; .param .b32 b; call.uni (b), fib, (a);\n"
+             "ld.param.b32 %r4, [b+0]; }\n"
+             "sub.s32 %r5, %r1, 2;\n"
+             "{ .param .b32 a; st.param.b32 [a+0], %r5; .param .b32 b; call.uni (b), fib, (a);\n"
+             "ld.param.b32 %r6, [b+0]; }\n"
+             "add.s32 %r2, %r4, %r6;\n"
+             "DONE: st.param.b32 [r+0], %r2; ret;\n}\n";
     struct harness *h = must_compile(ptx);
     uint32_t out = 0;
     struct {
@@ -155,23 +156,21 @@ Test(jit_kernels, recursion_and_depth_limit)
 Test(jit_kernels, recursion_with_barrier_inside)
 {
     // down(n): sums 1..n of every thread, with a barrier at each depth.
-    static const char ptx[] = HEAD
-        ".func (.param .b32 r) down(.param .b32 n);\n"
-        ".visible .entry k(.param .u64 p)\n{\n" REGS
-        "ld.param.u64 %x1, [p];\n" INDEX
-        "{ .param .b32 a0; st.param.b32 [a0+0], 5; .param .b32 r0;\n"
-        "call.uni (r0), down, (a0); ld.param.b32 %r6, [r0+0]; }\n"
-        "add.u32 %r6, %r6, %r4; mul.wide.u32 %x2, %r4, 4; add.s64 %x1, %x1, %x2;\n"
-        "st.global.u32 [%x1], %r6; ret;\n}\n"
-        ".func (.param .b32 r) down(.param .b32 n)\n{\n" REGS
-        ".local .align 4 .b8 keep[4];\n"
-        "ld.param.u32 %r1, [n]; st.local.u32 [keep], %r1; mov.u32 %r2, 0;\n"
-        "setp.eq.s32 %p1, %r1, 0; @%p1 bra DONE; bar.sync 0;\n"
-        "sub.s32 %r3, %r1, 1;\n"
-        "{ .param .b32 a; st.param.b32 [a+0], %r3; .param .b32 b; call.uni (b), down, (a);\n"
-        "ld.param.b32 %r4, [b+0]; }\n"
-        "ld.local.u32 %r5, [keep]; add.s32 %r2, %r4, %r5; bar.sync 0;\n"
-        "DONE: st.param.b32 [r+0], %r2; ret;\n}\n";
+    static const char ptx[] =
+        HEAD ".func (.param .b32 r) down(.param .b32 n);\n"
+             ".visible .entry k(.param .u64 p)\n{\n" REGS "ld.param.u64 %x1, [p];\n" INDEX
+             "{ .param .b32 a0; st.param.b32 [a0+0], 5; .param .b32 r0;\n"
+             "call.uni (r0), down, (a0); ld.param.b32 %r6, [r0+0]; }\n"
+             "add.u32 %r6, %r6, %r4; mul.wide.u32 %x2, %r4, 4; add.s64 %x1, %x1, %x2;\n"
+             "st.global.u32 [%x1], %r6; ret;\n}\n"
+             ".func (.param .b32 r) down(.param .b32 n)\n{\n" REGS ".local .align 4 .b8 keep[4];\n"
+             "ld.param.u32 %r1, [n]; st.local.u32 [keep], %r1; mov.u32 %r2, 0;\n"
+             "setp.eq.s32 %p1, %r1, 0; @%p1 bra DONE; bar.sync 0;\n"
+             "sub.s32 %r3, %r1, 1;\n"
+             "{ .param .b32 a; st.param.b32 [a+0], %r3; .param .b32 b; call.uni (b), down, (a);\n"
+             "ld.param.b32 %r4, [b+0]; }\n"
+             "ld.local.u32 %r5, [keep]; add.s32 %r2, %r4, %r5; bar.sync 0;\n"
+             "DONE: st.param.b32 [r+0], %r2; ret;\n}\n";
     struct harness *h = must_compile(ptx);
     uint32_t out[32] = {0};
     uint32_t *params = out;
@@ -185,20 +184,20 @@ Test(jit_kernels, recursion_with_barrier_inside)
 
 Test(jit_kernels, function_pointers)
 {
-    static const char ptx[] = HEAD
-        ".func (.param .b32 r) twice(.param .b32 n)\n{\n" REGS
-        "ld.param.u32 %r1, [n]; shl.b32 %r1, %r1, 1; st.param.b32 [r+0], %r1; ret;\n}\n"
-        ".func (.param .b32 r) square(.param .b32 n)\n{\n" REGS
-        "ld.param.u32 %r1, [n]; mul.lo.s32 %r1, %r1, %r1; st.param.b32 [r+0], %r1; ret;\n}\n"
-        ".global .align 8 .u64 table[2] = {twice, square};\n"
-        ".visible .entry k(.param .u64 p, .param .u64 bad)\n{\n" REGS
-        "ld.param.u64 %x1, [p]; ld.param.u64 %x9, [bad];\n" INDEX
-        "and.b32 %r5, %r4, 1; mul.wide.u32 %x2, %r5, 8; mov.u64 %x3, table;\n"
-        "add.s64 %x3, %x3, %x2; ld.global.u64 %x4, [%x3]; add.s64 %x4, %x4, %x9;\n"
-        "{ .param .b32 a0; st.param.b32 [a0+0], %r4; .param .b32 r0;\n"
-        "proto: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
-        "call (r0), %x4, (a0), proto; ld.param.b32 %r6, [r0+0]; }\n"
-        "mul.wide.u32 %x5, %r4, 4; add.s64 %x5, %x1, %x5; st.global.u32 [%x5], %r6; ret;\n}\n";
+    static const char ptx[] =
+        HEAD ".func (.param .b32 r) twice(.param .b32 n)\n{\n" REGS
+             "ld.param.u32 %r1, [n]; shl.b32 %r1, %r1, 1; st.param.b32 [r+0], %r1; ret;\n}\n"
+             ".func (.param .b32 r) square(.param .b32 n)\n{\n" REGS
+             "ld.param.u32 %r1, [n]; mul.lo.s32 %r1, %r1, %r1; st.param.b32 [r+0], %r1; ret;\n}\n"
+             ".global .align 8 .u64 table[2] = {twice, square};\n"
+             ".visible .entry k(.param .u64 p, .param .u64 bad)\n{\n" REGS
+             "ld.param.u64 %x1, [p]; ld.param.u64 %x9, [bad];\n" INDEX
+             "and.b32 %r5, %r4, 1; mul.wide.u32 %x2, %r5, 8; mov.u64 %x3, table;\n"
+             "add.s64 %x3, %x3, %x2; ld.global.u64 %x4, [%x3]; add.s64 %x4, %x4, %x9;\n"
+             "{ .param .b32 a0; st.param.b32 [a0+0], %r4; .param .b32 r0;\n"
+             "proto: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+             "call (r0), %x4, (a0), proto; ld.param.b32 %r6, [r0+0]; }\n"
+             "mul.wide.u32 %x5, %r4, 4; add.s64 %x5, %x1, %x5; st.global.u32 [%x5], %r6; ret;\n}\n";
     struct harness *h = must_compile(ptx);
     uint32_t out[8] = {0};
     struct {
@@ -236,8 +235,13 @@ Test(jit_kernels, shuffles_votes_and_masks)
     cr_assert(harness_run(h, &launch, &params) == 0, "%s", harness_message());
     for (uint32_t i = 0; i < 64; i++) {
         uint32_t lane = i % 32, want[8] = {lane == 31 ? i * 10 : (i + 1) * 10,
-                                           (i ^ 1) * 10, 0xaaaaaaaa, lane,
-                                           (1u << lane) - 1, lane != 31, 1, i};
+                                           (i ^ 1) * 10,
+                                           0xaaaaaaaa,
+                                           lane,
+                                           (1u << lane) - 1,
+                                           lane != 31,
+                                           1,
+                                           i};
         cr_assert(memcmp(out[i], want, sizeof(want)) == 0, "thread %u: %u %u %x %u %x %u %u %u", i,
                   out[i][0], out[i][1], out[i][2], out[i][3], out[i][4], out[i][5], out[i][6],
                   out[i][7]);
@@ -291,20 +295,20 @@ Test(jit_kernels, atomics)
 
 Test(jit_kernels, runtime_calls)
 {
-    static const char ptx[] = HEAD
-        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
-        ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
-        ".extern .func free(.param .b64 p);\n"
-        ".global .align 1 .b8 text[4] = {104, 105, 10};\n"
-        ".visible .entry k(.param .u64 p)\n{\n" REGS
-        "ld.param.u64 %x1, [p]; mov.u64 %x2, text; cvta.global.u64 %x2, %x2;\n"
-        "{ .param .b64 a; st.param.b64 [a+0], %x2; .param .b64 b; st.param.b64 [b+0], 0;\n"
-        ".param .b32 r; call.uni (r), vprintf, (a, b); ld.param.b32 %r1, [r+0]; }\n"
-        "{ .param .b64 a; st.param.b64 [a+0], 16; .param .b64 r; call.uni (r), malloc, (a);\n"
-        "ld.param.b64 %x3, [r+0]; }\n"
-        "mov.u32 %r2, 77; st.u32 [%x3], %r2; ld.u32 %r3, [%x3];\n"
-        "{ .param .b64 a; st.param.b64 [a+0], %x3; call.uni free, (a); }\n"
-        "st.global.u32 [%x1], %r3; ret;\n}\n";
+    static const char ptx[] =
+        HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+             ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+             ".extern .func free(.param .b64 p);\n"
+             ".global .align 1 .b8 text[4] = {104, 105, 10};\n"
+             ".visible .entry k(.param .u64 p)\n{\n" REGS
+             "ld.param.u64 %x1, [p]; mov.u64 %x2, text; cvta.global.u64 %x2, %x2;\n"
+             "{ .param .b64 a; st.param.b64 [a+0], %x2; .param .b64 b; st.param.b64 [b+0], 0;\n"
+             ".param .b32 r; call.uni (r), vprintf, (a, b); ld.param.b32 %r1, [r+0]; }\n"
+             "{ .param .b64 a; st.param.b64 [a+0], 16; .param .b64 r; call.uni (r), malloc, (a);\n"
+             "ld.param.b64 %x3, [r+0]; }\n"
+             "mov.u32 %r2, 77; st.u32 [%x3], %r2; ld.u32 %r3, [%x3];\n"
+             "{ .param .b64 a; st.param.b64 [a+0], %x3; call.uni free, (a); }\n"
+             "st.global.u32 [%x1], %r3; ret;\n}\n";
     struct harness *h = must_compile(ptx);
     uint32_t out = 0, *params = &out;
     struct harness_launch launch = {{1}, {2}, 0};
@@ -328,22 +332,23 @@ Test(jit_kernels, trap_names_the_thread)
 Test(jit_kernels, local_arrays_constants_and_tables)
 {
     struct harness *h = must_compile(
-        HEAD ".const .align 4 .u32 weights[4] = {1, 10, 100, 1000};\n"
-             ".visible .entry k(.param .u64 p)\n{\n" REGS
-             ".local .align 16 .b8 depot[16]; .reg .b64 %SP, %SPL;\n"
-             "mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL; ld.param.u64 %x1, [p];\n" INDEX
-             "and.b32 %r5, %r4, 3; mul.wide.u32 %x2, %r5, 4; mov.u64 %x3, weights;\n"
-             "add.s64 %x3, %x3, %x2; ld.const.u32 %r6, [%x3]; st.u32 [%SP+8], %r6;\n"
-             "add.s64 %x4, %SPL, 8; ld.local.u32 %r7, [%x4]; mov.u32 %r8, 0;\n"
-             "ts: .branchtargets A, B, C;\n"
-             "rem.u32 %r9, %r4, 3; brx.idx %r9, ts;\n"
-             "A: add.u32 %r8, %r7, 1; bra.uni END;\nB: add.u32 %r8, %r7, 2; bra.uni END;\n"
-             "C: add.u32 %r8, %r7, 3;\n"
-             "END: isspacep.local %p1, %SP; isspacep.global %p2, %x1; isspacep.global %p3, %SP;\n"
-             "selp.u32 %r10, 10000, 0, %p1; add.u32 %r8, %r8, %r10;\n"
-             "selp.u32 %r10, 20000, 0, %p2; add.u32 %r8, %r8, %r10;\n"
-             "selp.u32 %r10, 40000, 0, %p3; add.u32 %r8, %r8, %r10;\n"
-             "mul.wide.u32 %x5, %r4, 4; add.s64 %x5, %x1, %x5; st.global.u32 [%x5], %r8; ret;\n}\n");
+        HEAD
+        ".const .align 4 .u32 weights[4] = {1, 10, 100, 1000};\n"
+        ".visible .entry k(.param .u64 p)\n{\n" REGS
+        ".local .align 16 .b8 depot[16]; .reg .b64 %SP, %SPL;\n"
+        "mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL; ld.param.u64 %x1, [p];\n" INDEX
+        "and.b32 %r5, %r4, 3; mul.wide.u32 %x2, %r5, 4; mov.u64 %x3, weights;\n"
+        "add.s64 %x3, %x3, %x2; ld.const.u32 %r6, [%x3]; st.u32 [%SP+8], %r6;\n"
+        "add.s64 %x4, %SPL, 8; ld.local.u32 %r7, [%x4]; mov.u32 %r8, 0;\n"
+        "ts: .branchtargets A, B, C;\n"
+        "rem.u32 %r9, %r4, 3; brx.idx %r9, ts;\n"
+        "A: add.u32 %r8, %r7, 1; bra.uni END;\nB: add.u32 %r8, %r7, 2; bra.uni END;\n"
+        "C: add.u32 %r8, %r7, 3;\n"
+        "END: isspacep.local %p1, %SP; isspacep.global %p2, %x1; isspacep.global %p3, %SP;\n"
+        "selp.u32 %r10, 10000, 0, %p1; add.u32 %r8, %r8, %r10;\n"
+        "selp.u32 %r10, 20000, 0, %p2; add.u32 %r8, %r8, %r10;\n"
+        "selp.u32 %r10, 40000, 0, %p3; add.u32 %r8, %r8, %r10;\n"
+        "mul.wide.u32 %x5, %r4, 4; add.s64 %x5, %x1, %x5; st.global.u32 [%x5], %r8; ret;\n}\n");
     static const uint32_t weights[4] = {1, 10, 100, 1000};
     uint32_t *out = calloc(16, 4), *params = out;
     struct harness_launch launch = {{2}, {8}, 0};
@@ -358,12 +363,13 @@ Test(jit_kernels, local_arrays_constants_and_tables)
 Test(jit_kernels, three_dimensional_thread_ids)
 {
     struct harness *h = must_compile(
-        HEAD ".visible .entry k(.param .u64 p)\n{\n" REGS
-             "ld.param.u64 %x1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;\n"
-             "mov.u32 %r4, %ntid.x; mov.u32 %r5, %ntid.y; mad.lo.u32 %r6, %r3, %r5, %r2;\n"
-             "mad.lo.u32 %r6, %r6, %r4, %r1; mul.lo.u32 %r7, %r2, 100; add.u32 %r7, %r7, %r1;\n"
-             "mad.lo.u32 %r7, %r3, 10000, %r7; mul.wide.u32 %x2, %r6, 4; add.s64 %x2, %x1, %x2;\n"
-             "st.global.u32 [%x2], %r7; ret;\n}\n");
+        HEAD
+        ".visible .entry k(.param .u64 p)\n{\n" REGS
+        "ld.param.u64 %x1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;\n"
+        "mov.u32 %r4, %ntid.x; mov.u32 %r5, %ntid.y; mad.lo.u32 %r6, %r3, %r5, %r2;\n"
+        "mad.lo.u32 %r6, %r6, %r4, %r1; mul.lo.u32 %r7, %r2, 100; add.u32 %r7, %r7, %r1;\n"
+        "mad.lo.u32 %r7, %r3, 10000, %r7; mul.wide.u32 %x2, %r6, 4; add.s64 %x2, %x1, %x2;\n"
+        "st.global.u32 [%x2], %r7; ret;\n}\n");
     uint32_t out[24], *params = out;
     struct harness_launch launch = {{1}, {4, 3, 2}, 0};
     cr_assert(harness_run(h, &launch, &params) == 0);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/jit/helpers.h"
 #include "harness.h"
+#include "backends/cpu/jit/helpers.h"
 
 TestSuite(jit_numbers, .timeout = 90);
 
@@ -33,13 +33,33 @@ static uint64_t next_random(void)
 // Patterns that reach every exponent, with edges in front.
 static uint64_t sample(size_t i, unsigned bits)
 {
-    static const uint64_t edges[] = {0,          1,          UINT64_MAX, 0x7c00,     0x7c01,
-                                     0x3c00,     0x8000,     0x7f80,     0x80,       0x3f800000,
-                                     0x7f800000, 0x7f800001, 0xff800000, 0x00800000, 0x007fffff,
-                                     0x80000000, 0x7fffffff, 0x4f000000, 0x4effffff, 0xcf000000,
-                                     0x5f000000, 0x7ff0000000000000,     0x7ff0000000000001,
-                                     0x8000000000000000,     0x3ff0000000000000,
-                                     0x43e0000000000000,     0x41dfffffffc00000};
+    static const uint64_t edges[] = {0,
+                                     1,
+                                     UINT64_MAX,
+                                     0x7c00,
+                                     0x7c01,
+                                     0x3c00,
+                                     0x8000,
+                                     0x7f80,
+                                     0x80,
+                                     0x3f800000,
+                                     0x7f800000,
+                                     0x7f800001,
+                                     0xff800000,
+                                     0x00800000,
+                                     0x007fffff,
+                                     0x80000000,
+                                     0x7fffffff,
+                                     0x4f000000,
+                                     0x4effffff,
+                                     0xcf000000,
+                                     0x5f000000,
+                                     0x7ff0000000000000,
+                                     0x7ff0000000000001,
+                                     0x8000000000000000,
+                                     0x3ff0000000000000,
+                                     0x43e0000000000000,
+                                     0x41dfffffffc00000};
     uint64_t v = i < sizeof(edges) / sizeof(edges[0]) ? edges[i] : next_random();
     if (i % 4 == 3) {
         // Small magnitudes as integers, short mantissas as floats.
@@ -56,8 +76,8 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {"s16", "b16", IR_I16, 1, 16}, {"u16", "b16", IR_I16, 0, 16}, {"s32", "b32", IR_I32, 1, 32},
-    {"u32", "b32", IR_I32, 0, 32}, {"s64", "b64", IR_I64, 1, 64}, {"u64", "b64", IR_I64, 0, 64},
+    {"s16", "b16", IR_I16, 1, 16}, {"u16", "b16", IR_I16, 0, 16},   {"s32", "b32", IR_I32, 1, 32},
+    {"u32", "b32", IR_I32, 0, 32}, {"s64", "b64", IR_I64, 1, 64},   {"u64", "b64", IR_I64, 0, 64},
     {"f16", "b16", IR_F16, 0, 16}, {"bf16", "b16", IR_BF16, 0, 16}, {"f32", "b32", IR_F32, 0, 32},
     {"f64", "b64", IR_F64, 0, 64},
 };
@@ -70,11 +90,16 @@ static bool is_float(const struct kind *k)
 static bool is_nan(uint64_t bits, enum ir_type type)
 {
     switch (type) {
-    case IR_F16: return (bits & 0x7fff) > 0x7c00;
-    case IR_BF16: return (bits & 0x7fff) > 0x7f80;
-    case IR_F32: return (bits & 0x7fffffff) > 0x7f800000;
-    case IR_F64: return (bits & INT64_MAX) > 0x7ff0000000000000;
-    default: return false;
+    case IR_F16:
+        return (bits & 0x7fff) > 0x7c00;
+    case IR_BF16:
+        return (bits & 0x7fff) > 0x7f80;
+    case IR_F32:
+        return (bits & 0x7fffffff) > 0x7f800000;
+    case IR_F64:
+        return (bits & INT64_MAX) > 0x7ff0000000000000;
+    default:
+        return false;
     }
 }
 
@@ -98,8 +123,7 @@ static void check_conversion(const struct kind *to, const struct kind *from, con
         uint64_t v = 0, got = 0;
         memcpy(&v, source + i * from_bytes, from_bytes);
         memcpy(&got, result + i * to_bytes, to_bytes);
-        uint64_t want =
-            jit_helper_cvt(v, 0, 0, jit_cvt_mode(to->type, from->type, round, flags));
+        uint64_t want = jit_helper_cvt(v, 0, 0, jit_cvt_mode(to->type, from->type, round, flags));
         bool same = got == want || (is_nan(got, to->type) && is_nan(want, to->type));
         cr_assert(same, "%s of %" PRIx64 ": %" PRIx64 ", not %" PRIx64, body, v, got, want);
     }
@@ -238,8 +262,7 @@ Test(jit_numbers, approximate_functions_within_bounds)
                                  : rows[r].low + t * (rows[r].high - rows[r].low));
         }
         struct harness_op op = {.a = "b32", .d = "b32", .body = rows[r].body};
-        cr_assert(harness_map(&op, COUNT, in, NULL, NULL, out, NULL) == 0, "%s",
-                  harness_message());
+        cr_assert(harness_map(&op, COUNT, in, NULL, NULL, out, NULL) == 0, "%s", harness_message());
         for (size_t i = 0; i < COUNT; i++) {
             double want = rows[r].exact((double)in[i]), error = fabs((double)out[i] - want);
             error = rows[r].absolute ? error : error / fabs(want);

@@ -17,15 +17,69 @@ struct row {
     uint64_t in[3], out[2];
 };
 
-#define U32_1(body, x, d) {body, "b32", 0, 0, "b32", 0, {x}, {d}}
-#define U32_2(body, x, y, d) {body, "b32", "b32", 0, "b32", 0, {x, y}, {d}}
-#define U32_3(body, x, y, z, d) {body, "b32", "b32", "b32", "b32", 0, {x, y, z}, {d}}
-#define U64_1(body, x, d) {body, "b64", 0, 0, "b64", 0, {x}, {d}}
-#define U64_2(body, x, y, d) {body, "b64", "b64", 0, "b64", 0, {x, y}, {d}}
-#define U64_3(body, x, y, z, d) {body, "b64", "b64", "b64", "b64", 0, {x, y, z}, {d}}
-#define U16_1(body, x, d) {body, "b16", 0, 0, "b16", 0, {x}, {d}}
-#define U16_2(body, x, y, d) {body, "b16", "b16", 0, "b16", 0, {x, y}, {d}}
-#define U16_3(body, x, y, z, d) {body, "b16", "b16", "b16", "b16", 0, {x, y, z}, {d}}
+#define U32_1(body, x, d)                 \
+    {                                     \
+        body, "b32", 0, 0, "b32", 0, {x}, \
+        {                                 \
+            d                             \
+        }                                 \
+    }
+#define U32_2(body, x, y, d)                     \
+    {                                            \
+        body, "b32", "b32", 0, "b32", 0, {x, y}, \
+        {                                        \
+            d                                    \
+        }                                        \
+    }
+#define U32_3(body, x, y, z, d)                         \
+    {                                                   \
+        body, "b32", "b32", "b32", "b32", 0, {x, y, z}, \
+        {                                               \
+            d                                           \
+        }                                               \
+    }
+#define U64_1(body, x, d)                 \
+    {                                     \
+        body, "b64", 0, 0, "b64", 0, {x}, \
+        {                                 \
+            d                             \
+        }                                 \
+    }
+#define U64_2(body, x, y, d)                     \
+    {                                            \
+        body, "b64", "b64", 0, "b64", 0, {x, y}, \
+        {                                        \
+            d                                    \
+        }                                        \
+    }
+#define U64_3(body, x, y, z, d)                         \
+    {                                                   \
+        body, "b64", "b64", "b64", "b64", 0, {x, y, z}, \
+        {                                               \
+            d                                           \
+        }                                               \
+    }
+#define U16_1(body, x, d)                 \
+    {                                     \
+        body, "b16", 0, 0, "b16", 0, {x}, \
+        {                                 \
+            d                             \
+        }                                 \
+    }
+#define U16_2(body, x, y, d)                     \
+    {                                            \
+        body, "b16", "b16", 0, "b16", 0, {x, y}, \
+        {                                        \
+            d                                    \
+        }                                        \
+    }
+#define U16_3(body, x, y, z, d)                         \
+    {                                                   \
+        body, "b16", "b16", "b16", "b16", 0, {x, y, z}, \
+        {                                               \
+            d                                           \
+        }                                               \
+    }
 #define M1 UINT64_C(0xffffffff)
 #define M64 UINT64_MAX
 
@@ -43,7 +97,13 @@ static const struct row integers[] = {
     U64_2("mul.hi.s64 d, a, b;", M64, 2, M64),
     {"mul.wide.s32 d, a, b;", "b32", "b32", 0, "b64", 0, {M1, 2}, {0xfffffffffffffffe}},
     {"mul.wide.u16 d, a, b;", "b16", "b16", 0, "b32", 0, {0xffff, 0xffff}, {0xfffe0001}},
-    {"mad.wide.s32 d, a, b, c;", "b32", "b32", "b64", "b64", 0, {M1, 3, 0x500000004},
+    {"mad.wide.s32 d, a, b, c;",
+     "b32",
+     "b32",
+     "b64",
+     "b64",
+     0,
+     {M1, 3, 0x500000004},
      {21474836481}},
     U32_3("mad.lo.s32 d, a, b, c;", 3, M1, 10, 7),
     U32_3("mad.hi.u32 d, a, b, c;", 0x80000000, 4, 5, 7),
@@ -74,13 +134,31 @@ static const struct row integers[] = {
     U32_3("dp2a.lo.s32.s32 d, a, b, c;", 0xffff0002, 0x00000305, 1, 8),
     U32_3("dp2a.hi.u32.u32 d, a, b, c;", 0x00010002, 0x03050000, 1, 14),
     // carry chains (P4)
-    {"add.cc.u32 d, a, b; addc.u32 e, 0, 0;", "b32", "b32", 0, "b32", "b32",
-     {0x62D0B1FD, 0xB632D4DF}, {0x190386DC, 1}},
-    {"add.cc.u32 %r1, 0xffffffff, 1; addc.cc.s32 d, a, b; addc.u32 e, 0, 0;", "b32", "b32", 0,
-     "b32", "b32", {0x62D0B1FD, 0xB632D4DF}, {0x190386DD, 1}},
+    {"add.cc.u32 d, a, b; addc.u32 e, 0, 0;",
+     "b32",
+     "b32",
+     0,
+     "b32",
+     "b32",
+     {0x62D0B1FD, 0xB632D4DF},
+     {0x190386DC, 1}},
+    {"add.cc.u32 %r1, 0xffffffff, 1; addc.cc.s32 d, a, b; addc.u32 e, 0, 0;",
+     "b32",
+     "b32",
+     0,
+     "b32",
+     "b32",
+     {0x62D0B1FD, 0xB632D4DF},
+     {0x190386DD, 1}},
     {"sub.cc.u32 d, a, b; subc.u32 e, 5, 0;", "b32", "b32", 0, "b32", "b32", {1, 2}, {M1, 4}},
-    {"mad.lo.cc.u32 d, a, b, c; madc.hi.u32 e, a, b, 0;", "b32", "b32", "b32", "b32", "b32",
-     {M1, M1, M1}, {0, 0xffffffff}},
+    {"mad.lo.cc.u32 d, a, b, c; madc.hi.u32 e, a, b, 0;",
+     "b32",
+     "b32",
+     "b32",
+     "b32",
+     "b32",
+     {M1, M1, M1},
+     {0, 0xffffffff}},
     {"add.cc.u64 d, a, b; addc.u64 e, 0, 0;", "b64", "b64", 0, "b64", "b64", {M64, 1}, {0, 1}},
 };
 
@@ -259,12 +337,30 @@ static const struct row conversions[] = {
     {"cvt.f32.bf16 d, a;", "b16", 0, 0, "b32", 0, {0x3f80}, {0x3f800000}},
     U32_1("cvt.rna.tf32.f32 d, a;", 0x3f801000, 0x3f802000),
     // fp8 (P9)
-    {"cvt.rn.satfinite.e4m3x2.f32 d, a, b;", "b32", "b32", 0, "b16", 0, {0x3ed00000, 0x414e6666},
+    {"cvt.rn.satfinite.e4m3x2.f32 d, a, b;",
+     "b32",
+     "b32",
+     0,
+     "b16",
+     0,
+     {0x3ed00000, 0x414e6666},
      {0x2d55}},
-    {"cvt.rn.satfinite.e5m2x2.f32 d, a, b;", "b32", "b32", 0, "b16", 0, {0x3ec00000, 0xc5a444cd},
+    {"cvt.rn.satfinite.e5m2x2.f32 d, a, b;",
+     "b32",
+     "b32",
+     0,
+     "b16",
+     0,
+     {0x3ec00000, 0xc5a444cd},
      {0x36ed}},
     {"cvt.rn.f16x2.e4m3x2 d, a;", "b16", 0, 0, "b32", 0, {0x2d55}, {0x36804a80}},
-    {"cvt.rn.bf16x2.f32 d, a, b;", "b32", "b32", 0, "b32", 0, {0x3ed00000, 0x414e6666},
+    {"cvt.rn.bf16x2.f32 d, a, b;",
+     "b32",
+     "b32",
+     0,
+     "b32",
+     0,
+     {0x3ed00000, 0x414e6666},
      {0x3ed0414e}},
 };
 
@@ -277,8 +373,14 @@ static const struct row predicates[] = {
     {"setp.eq.ftz.f32 d, a, b;", "b32", "b32", 0, "pred", 0, {1, 0x80000000}, {1}},
     {"setp.gt.s32 d, a, b;", "b32", "b32", 0, "pred", 0, {1, M1}, {1}},
     {"setp.hi.u32 d, a, b;", "b32", "b32", 0, "pred", 0, {1, M1}, {0}},
-    {"setp.eq.s32 %p1, a, a; setp.lt.and.s32 d|e, a, b, !%p1;", "b32", "b32", 0, "pred", "pred",
-     {1, 2}, {0, 0}},
+    {"setp.eq.s32 %p1, a, a; setp.lt.and.s32 d|e, a, b, !%p1;",
+     "b32",
+     "b32",
+     0,
+     "pred",
+     "pred",
+     {1, 2},
+     {0, 0}},
     {"testp.subnormal.f32 d, a;", "b32", 0, 0, "pred", 0, {1}, {1}},
     {"testp.normal.f32 d, a;", "b32", 0, 0, "pred", 0, {0}, {1}},
     {"testp.infinite.f64 d, a;", "b64", 0, 0, "pred", 0, {0xfff0000000000000}, {1}},
