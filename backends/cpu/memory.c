@@ -5,6 +5,7 @@
 #include "memory.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ enum {
     SLAB_SIZE = 2 << 20,
     GUARD = 1 << 20, // inaccessible bytes before and after a mapping
     HUGE = 2 << 20,
+    COLOUR = 9 * GRANULE, // step and range of the offsets at which large allocations start
+    COLOURS_END = 64 << 10,
 };
 
 struct cpu_slab {
@@ -92,6 +95,16 @@ static char *map_guarded(size_t size, size_t alignment, void **ret_mapping, size
     *ret_mapping = mapping;
     *ret_size = whole;
     return base;
+}
+
+// Large allocations start at different offsets from a page, in turn. Kernels walk several arrays in
+// step: if all began at the same offset, each load would seem to depend on the store before it (the
+// processor compares 12 address bits) and all would compete for the same cache sets.
+static size_t next_colour(void)
+{
+    static _Atomic unsigned count;
+    return atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) * (size_t)COLOUR %
+           COLOURS_END;
 }
 
 static void slab_list(struct cpu_heap *heap, struct cpu_slab *slab)
@@ -217,8 +230,12 @@ cudaError_t cpu_heap_alloc(struct cpu_heap *heap, size_t size, void **ret_ptr)
         allocation->ptr = slab_take(heap, size, &allocation->slab);
     } else {
         pthread_mutex_unlock(&heap->lock); // mapping takes long
-        allocation->ptr = map_guarded(charged, charged >= HUGE ? HUGE : page, &allocation->mapping,
-                                      &allocation->mapping_size);
+        size_t colour = next_colour(), mapped = (colour + charged + page - 1) & ~(page - 1);
+        char *base = mapped < charged ? NULL
+                                      : map_guarded(mapped, charged >= HUGE ? HUGE : page,
+                                                    &allocation->mapping,
+                                                    &allocation->mapping_size);
+        allocation->ptr = base ? base + colour : NULL;
         pthread_mutex_lock(&heap->lock);
     }
     if (allocation->ptr) {

@@ -26,7 +26,7 @@ struct cpu_heap {
 };
 
 void cpu_heap_init(struct cpu_heap *heap, size_t budget);
-// 512-byte aligned (2 MiB for 2 MiB and more). cudaErrorMemoryAllocation when the budget or the
+// 512-byte aligned. cudaErrorMemoryAllocation when the budget or the
 // machine has no more. An access far behind the end of a large allocation faults.
 cudaError_t cpu_heap_alloc(struct cpu_heap *heap, size_t size, void **ret_ptr);
 // cudaErrorInvalidValue when ptr is not the start of an allocation of this heap.
