@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Count the results of `meson test` and print `N passed, N failed` as the last line.
 
-usage: count-tests.py MESON-LOGS EXPECTED-SKIPS EXIT-CODE
+usage: count-tests.py EXPECTED-SKIPS MESON-LOGS:EXIT-CODE...
 
 Owns: what counts as a pass. Every TAP subtest is one test; a test without subtests is one test.
+Several runs (the same tests under sanitizers) are added up.
 Fails (exit 1) on a failure, on a test that ended badly without naming a subtest (crash, time-out),
 on a skip that EXPECTED-SKIPS does not list, on no test at all, and when meson itself failed.
 """
@@ -42,17 +43,13 @@ def read_cases(path):
     return cases
 
 
-def main():
-    logs, skips_file, status = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def count(logs, status, allowed):
+    """(passed, skipped, names of the bad ones) of one run of `meson test`."""
     try:
         runs = read_runs(os.path.join(logs, "testlog.json"))
         cases = read_cases(os.path.join(logs, "testlog.junit.xml"))
     except (OSError, ET.ParseError, ValueError) as err:
-        print("no test results: %s" % err)
-        print("0 passed, 1 failed")
-        return 1
-    with open(skips_file, encoding="utf-8") as f:
-        allowed = [line.strip() for line in f if line.strip() and not line.startswith("#")]
+        return 0, 0, ["no test results: %s" % err]
 
     # A program that crashed or timed out may have no failure mark in the JUnit file: it counts
     # as one failure, and a case that only stands for the whole program is no pass.
@@ -80,13 +77,26 @@ def main():
         bad.append("no test ran")
     if status != 0 and not bad:
         bad.append("meson test ended with %d" % status)
-    for name in bad:
-        print("FAILED: " + name)
-    line = "%d passed, %d failed" % (passed, len(bad))
+    return passed, skipped, bad
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as f:
+        allowed = [line.strip() for line in f if line.strip() and not line.startswith("#")]
+    passed = skipped = failed = 0
+    for run in sys.argv[2:]:
+        logs, status = run.rsplit(":", 1)
+        good, left_out, bad = count(logs, int(status), allowed)
+        passed += good
+        skipped += left_out
+        failed += len(bad)
+        for name in bad:
+            print("FAILED: %s" % name)
+    line = "%d passed, %d failed" % (passed, failed)
     if skipped:
         line += ", %d skipped" % skipped
     print(line)
-    return 1 if bad else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
