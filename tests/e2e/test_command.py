@@ -41,8 +41,8 @@ class Fixture:
         return path
 
     def call(self, *arguments, command=None, **env):
-        return subprocess.run([command or self.command, *arguments], env=clean_environment(**env),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+        return subprocess.run([command or self.command, *arguments],
+                              env=clean_environment(**env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, timeout=60, check=False)
 
 
@@ -90,11 +90,11 @@ def case_run_checks_values(f):
 
 def case_run_sets_the_environment(f):
     done = f.call("run", "--devices", "3", "--memory", "2G", "--threads", "5", "--arch", "9.0",
-                  "--backend", "cpu", "--log", "info", "sh", "-c",
+                  "--backend", "cpu", "--log", "info", "--cache", "/c", "sh", "-c",
                   "echo $INFINIRT_CPU_DEVICES $INFINIRT_CPU_MEMORY $INFINIRT_CPU_THREADS"
-                  " $INFINIRT_CPU_ARCH $INFINIRT_BACKEND $INFINIRT_LOG")
+                  " $INFINIRT_CPU_ARCH $INFINIRT_BACKEND $INFINIRT_LOG $INFINIRT_CACHE_DIR")
     expect(done, 0)
-    assert done.stdout == "3 2G 5 9.0 cpu info\n", done.stdout
+    assert done.stdout == "3 2G 5 9.0 cpu info /c\n", done.stdout
     done = f.call("run", "--cuda", "11", "sh", "-c", "echo $LD_PRELOAD; echo $LD_LIBRARY_PATH",
                   LD_LIBRARY_PATH="/elsewhere")
     lib = os.path.join(f.prefix, "lib/infinirt")
@@ -112,6 +112,14 @@ def case_run_chooses_the_front_end(f):
 def case_run_with_two_devices(f):
     expect(f.call("run", "--devices", "2", "--", f.program("multi_device-13")), 0, "PASS")
     expect(f.call("run", "--devices", "1", "--", f.program("multi_device-13")), 1, "count == 2")
+
+
+def case_run_with_a_cache(f):
+    folder = os.path.join(f.tmp, "cache")
+    os.mkdir(folder, 0o700)
+    for _ in range(2):  # filled, then used
+        expect(f.call("run", "--cache", folder, f.program("vector_add-13")), 0, "PASS")
+        assert os.listdir(folder)
 
 
 def case_run_through_a_script(f):

@@ -47,6 +47,8 @@ static const struct setting {
     {"memory", "INFINIRT_CPU_MEMORY", "SIZE", "memory of each, such as 4G (cpu)", memory_size},
     {"threads", "INFINIRT_CPU_THREADS", "N", "worker threads (cpu)", positive_number},
     {"arch", "INFINIRT_CPU_ARCH", "X.Y", "compute capability to report (cpu)", capability},
+    {"cache", "INFINIRT_CACHE_DIR", "DIR", "keep compiled kernels there between runs (cpu)",
+     any_text},
     {"log", "INFINIRT_LOG", "LEVELS", "error, warn, info, debug, or subsystem:level,…", any_text},
 };
 
