@@ -319,6 +319,28 @@ Test(barriers, hand_made_grid_barrier)
     }
 }
 
+// Two of four threads fill shared memory; behind the barrier all four read both values.
+Test(barriers, some_fill_and_all_read)
+{
+    uint32_t out[4];
+    memset(out, 0, sizeof out);
+    struct run run = {.directives = ".shared .align 8 .b32 pair[2];\n",
+                      .body = " mov.u32 %r0, pair; setp.gt.u32 %p0, %id, 1; @%p0 bra FILLED;\n"
+                              " mad.lo.u32 %r1, %id, 4, %r0; add.u32 %r2, %id, 1;\n"
+                              " st.shared.u32 [%r1], %r2;\n"
+                              "FILLED:\n bar.sync 0; ld.shared.v2.u32 {%r3, %r4}, [%r0];\n"
+                              " mad.lo.u32 %r5, %r4, 16, %r3;\n" OUT_ADDRESS
+                              " st.global.u32 [%out], %r5;\n",
+                      .grid = 1,
+                      .block = 4,
+                      .out = out,
+                      .out_count = 4};
+    OK(run_kernel(&run));
+    for (uint32_t i = 0; i < 4; i++) {
+        cr_assert(out[i] == 0x21, "thread %u: %x", i, out[i]);
+    }
+}
+
 Test(barriers, exited_threads_do_not_hold)
 {
     uint32_t out[100];
