@@ -42,8 +42,9 @@ class Fixture:
 
     def call(self, *arguments, command=None, **env):
         return subprocess.run([command or self.command, *arguments],
-                              env=clean_environment(**env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, timeout=60, check=False)
+                              env=clean_environment(**env), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              errors="replace", timeout=60, check=False)
 
 
 def expect(done, code, *needles):
