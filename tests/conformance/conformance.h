@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every conformance test shares: checked calls, small helpers, and the suite's kernels, given
-// as PTX text (ptx_module.h) so that it needs neither nvcc nor any knowledge of the backend. Only the public API is used; the suite runs unchanged on every backend
-// and is built once for each CUDA major.
+// as PTX text (ptx_module.h) so that it needs neither nvcc nor any knowledge of the backend. Only
+// the public API is used; the suite runs unchanged on every backend and is built once for each CUDA
+// major.
 #pragma once
 
 #include <pthread.h>
@@ -20,29 +21,30 @@
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 // The call must answer `code`.
-#define EXPECT(code, call)                                                                         \
-    do {                                                                                           \
-        cudaError_t expect_got_ = (call);                                                          \
-        cr_assert(expect_got_ == (code), "%s answered %d (%s), expected %d (%s)", #call,           \
-                  (int)expect_got_, cudaGetErrorName(expect_got_), (int)(code),                    \
-                  cudaGetErrorName(code));                                                         \
+#define EXPECT(code, call)                                                               \
+    do {                                                                                 \
+        cudaError_t expect_got_ = (call);                                                \
+        cr_assert(expect_got_ == (code), "%s answered %d (%s), expected %d (%s)", #call, \
+                  (int)expect_got_, cudaGetErrorName(expect_got_), (int)(code),          \
+                  cudaGetErrorName(code));                                               \
     } while (0)
 #define OK(call) EXPECT(cudaSuccess, call)
 
 // Kernels of `ptx_kernels` (kernels.c), each with the key that stands for its host stub.
 enum kernel {
-    KERNEL_EMPTY,      // ()
-    KERNEL_ADD_ONE,    // (int *data, int n): data[i] += 1
-    KERNEL_FILL,       // (int *data, int value, int n)
-    KERNEL_COPY,       // (int *dst, const int *src, int n)
-    KERNEL_SPIN_COPY,  // (int *dst, const int *src, int n, int rounds): like COPY after busy rounds
-    KERNEL_GEOMETRY,   // (unsigned *out): [ctaid linear] = ntid.x | nctaid.x << 16
-    KERNEL_DYNAMIC,    // (int *out): dynamic shared memory: out[tid] = sum over the block of tid
-    KERNEL_VARIABLES,  // (int *out): out[0] = device_value, out[1] = constant_value; device_value += 1
-    KERNEL_LIMITED,    // .maxntid 64
-    KERNEL_FAULT,      // stores to address 16
+    KERNEL_EMPTY,     // ()
+    KERNEL_ADD_ONE,   // (int *data, int n): data[i] += 1
+    KERNEL_FILL,      // (int *data, int value, int n)
+    KERNEL_COPY,      // (int *dst, const int *src, int n)
+    KERNEL_SPIN_COPY, // (int *dst, const int *src, int n, int rounds): like COPY after busy rounds
+    KERNEL_GEOMETRY,  // (unsigned *out): [ctaid linear] = ntid.x | nctaid.x << 16
+    KERNEL_DYNAMIC,   // (int *out): dynamic shared memory: out[tid] = sum over the block of tid
+    KERNEL_VARIABLES, // (int *out): out[0] = device_value, out[1] = constant_value; device_value +=
+                      // 1
+    KERNEL_LIMITED,   // .maxntid 64
+    KERNEL_FAULT,     // stores to address 16
     KERNEL_TRAP,
-    KERNEL_WAIT_FLAG,  // (volatile int *flag, int *out): spins until *flag != 0, then *out = *flag
+    KERNEL_WAIT_FLAG, // (volatile int *flag, int *out): spins until *flag != 0, then *out = *flag
     KERNEL_COUNT
 };
 const void *kernel_stub(enum kernel kernel);

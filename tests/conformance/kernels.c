@@ -41,7 +41,8 @@ static const char ptx_kernels[] =
     " ld.global.u32 %r6, [%rd5]; st.global.u32 [%rd4], %r6;\n"
     "DONE:\n ret;\n}\n"
 
-    ".visible .entry k_spin_copy(.param .u64 p0, .param .u64 p1, .param .u32 p2, .param .u32 p3)\n{\n"
+    ".visible .entry k_spin_copy(.param .u64 p0, .param .u64 p1, .param .u32 p2, .param .u32 "
+    "p3)\n{\n"
     " .reg .pred %p<3>; .reg .b32 %r<10>; .reg .b64 %rd<6>;\n"
     " ld.param.u64 %rd1, [p0]; ld.param.u64 %rd2, [p1]; ld.param.u32 %r1, [p2];\n"
     " ld.param.u32 %r7, [p3];\n"
@@ -97,8 +98,8 @@ static const char ptx_kernels[] =
     " st.global.u32 [%rd2], %r1;\n ret;\n}\n";
 
 static const char *const kernel_names[KERNEL_COUNT] = {
-    "k_empty",     "k_add_one", "k_fill",  "k_copy",  "k_spin_copy", "k_geometry", "k_dynamic",
-    "k_variables", "k_limited", "k_fault", "k_trap",  "k_wait_flag",
+    "k_empty",   "k_add_one",   "k_fill",    "k_copy",  "k_spin_copy", "k_geometry",
+    "k_dynamic", "k_variables", "k_limited", "k_fault", "k_trap",      "k_wait_flag",
 };
 static struct ptx_module *module;
 

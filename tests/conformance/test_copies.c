@@ -18,8 +18,7 @@ Test(copies, round_trip_of_every_kind)
     for (int explicit_kind = 0; explicit_kind < 2; explicit_kind++) {
         memset(back, 0, SIZE);
         OK(cudaMemset(b, 0, SIZE));
-        OK(cudaMemcpy(a, host, SIZE,
-                      explicit_kind ? cudaMemcpyHostToDevice : cudaMemcpyDefault));
+        OK(cudaMemcpy(a, host, SIZE, explicit_kind ? cudaMemcpyHostToDevice : cudaMemcpyDefault));
         OK(cudaMemcpy(b, a, SIZE, explicit_kind ? cudaMemcpyDeviceToDevice : cudaMemcpyDefault));
         OK(cudaMemcpy(back, b, SIZE, explicit_kind ? cudaMemcpyDeviceToHost : cudaMemcpyDefault));
         cr_assert(memcmp(host, back, SIZE) == 0);
@@ -226,18 +225,17 @@ Test(copies, symbols)
     OK(kernel_launch(KERNEL_VARIABLES, 1, 1, arguments, 0, 0));
     OK(cudaMemcpy(result, out, sizeof result, cudaMemcpyDeviceToHost));
     cr_assert(result[0] == 60 && result[1] == 100, "%d %d", result[0], result[1]);
-    OK(cudaMemcpyFromSymbolAsync(&value, &device_value_key, sizeof value, 0,
-                                 cudaMemcpyDeviceToHost, 0));
+    OK(cudaMemcpyFromSymbolAsync(&value, &device_value_key, sizeof value, 0, cudaMemcpyDeviceToHost,
+                                 0));
     OK(cudaDeviceSynchronize());
     cr_assert(value == 61);
-    EXPECT(cudaErrorInvalidValue, cudaMemcpyToSymbol(&device_value_key, &value, sizeof value, 2,
-                                                     cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue,
+           cudaMemcpyToSymbol(&device_value_key, &value, sizeof value, 2, cudaMemcpyHostToDevice));
     EXPECT(cudaErrorInvalidSymbol,
            cudaMemcpyToSymbol(&value, &value, sizeof value, 0, cudaMemcpyHostToDevice));
     EXPECT(cudaErrorInvalidSymbol, cudaGetSymbolAddress(&address, &value));
     EXPECT(cudaErrorInvalidMemcpyDirection,
-           cudaMemcpyToSymbol(&device_value_key, &value, sizeof value, 0,
-                              cudaMemcpyDeviceToHost));
+           cudaMemcpyToSymbol(&device_value_key, &value, sizeof value, 0, cudaMemcpyDeviceToHost));
 }
 
 // Every device has its own copy of a __device__ variable.
@@ -248,8 +246,7 @@ Test(copies, symbols_are_per_device)
     for (int i = 0; i < count; i++) {
         value = 1000 + i;
         OK(cudaSetDevice(i));
-        OK(cudaMemcpyToSymbol(&device_value_key, &value, sizeof value, 0,
-                              cudaMemcpyHostToDevice));
+        OK(cudaMemcpyToSymbol(&device_value_key, &value, sizeof value, 0, cudaMemcpyHostToDevice));
     }
     for (int i = 0; i < count; i++) {
         OK(cudaSetDevice(i));

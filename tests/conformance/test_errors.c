@@ -42,9 +42,10 @@ Test(errors, names_and_texts)
     }
     static const int unknown[] = {-1, 12345, 998, 10001};
     for (size_t i = 0; i < LENGTH(unknown); i++) {
-        cr_assert(strcmp(cudaGetErrorName((cudaError_t)unknown[i]), "unrecognized error code") == 0);
-        cr_assert(
-            strcmp(cudaGetErrorString((cudaError_t)unknown[i]), "unrecognized error code") == 0);
+        cr_assert(strcmp(cudaGetErrorName((cudaError_t)unknown[i]), "unrecognized error code") ==
+                  0);
+        cr_assert(strcmp(cudaGetErrorString((cudaError_t)unknown[i]), "unrecognized error code") ==
+                  0);
     }
 }
 
@@ -126,6 +127,5 @@ Test(errors, channel_description)
 {
     struct cudaChannelFormatDesc d =
         cudaCreateChannelDesc(32, 16, 8, 4, cudaChannelFormatKindFloat);
-    cr_assert(d.x == 32 && d.y == 16 && d.z == 8 && d.w == 4 &&
-              d.f == cudaChannelFormatKindFloat);
+    cr_assert(d.x == 32 && d.y == 16 && d.z == 8 && d.w == 4 && d.f == cudaChannelFormatKindFloat);
 }

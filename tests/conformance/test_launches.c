@@ -47,22 +47,27 @@ Test(launches, limits)
     kernels_register();
     const void *empty = kernel_stub(KERNEL_EMPTY);
     OK(cudaGetDeviceProperties(&p, 0));
-    EXPECT(cudaErrorInvalidConfiguration, cudaLaunchKernel(empty, dim(0, 1, 1), dim(1, 1, 1), none, 0, 0));
-    EXPECT(cudaErrorInvalidConfiguration, cudaLaunchKernel(empty, dim(1, 1, 1), dim(1, 0, 1), none, 0, 0));
     EXPECT(cudaErrorInvalidConfiguration,
-           cudaLaunchKernel(empty, dim(1, 1, 1), dim((unsigned)p.maxThreadsPerBlock + 1, 1, 1), none, 0, 0));
+           cudaLaunchKernel(empty, dim(0, 1, 1), dim(1, 1, 1), none, 0, 0));
     EXPECT(cudaErrorInvalidConfiguration,
-           cudaLaunchKernel(empty, dim(1, 1, 1), dim(1, 1, (unsigned)p.maxThreadsDim[2] + 1), none, 0, 0));
+           cudaLaunchKernel(empty, dim(1, 1, 1), dim(1, 0, 1), none, 0, 0));
     EXPECT(cudaErrorInvalidConfiguration,
-           cudaLaunchKernel(empty, dim(1, (unsigned)p.maxGridSize[1] + 1, 1), dim(1, 1, 1), none, 0, 0));
+           cudaLaunchKernel(empty, dim(1, 1, 1), dim((unsigned)p.maxThreadsPerBlock + 1, 1, 1),
+                            none, 0, 0));
+    EXPECT(cudaErrorInvalidConfiguration,
+           cudaLaunchKernel(empty, dim(1, 1, 1), dim(1, 1, (unsigned)p.maxThreadsDim[2] + 1), none,
+                            0, 0));
+    EXPECT(cudaErrorInvalidConfiguration,
+           cudaLaunchKernel(empty, dim(1, (unsigned)p.maxGridSize[1] + 1, 1), dim(1, 1, 1), none, 0,
+                            0));
     EXPECT(cudaErrorInvalidValue,
            cudaLaunchKernel(empty, dim(1, 1, 1), dim(1, 1, 1), none, p.sharedMemPerBlock + 1, 0));
     EXPECT(cudaErrorInvalidDeviceFunction,
            cudaLaunchKernel(&value, dim(1, 1, 1), dim(1, 1, 1), none, 0, 0));
-    EXPECT(cudaErrorInvalidResourceHandle,
-           cudaLaunchKernel(empty, dim(1, 1, 1), dim(1, 1, 1), none, 0,
-                            (cudaStream_t)(uintptr_t)0x1234567));
-    OK(cudaLaunchKernel(empty, dim(1, 1, 1), dim((unsigned)p.maxThreadsPerBlock, 1, 1), none, 0, 0));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaLaunchKernel(empty, dim(1, 1, 1), dim(1, 1, 1), none,
+                                                            0, (cudaStream_t)(uintptr_t)0x1234567));
+    OK(cudaLaunchKernel(empty, dim(1, 1, 1), dim((unsigned)p.maxThreadsPerBlock, 1, 1), none, 0,
+                        0));
     OK(cudaDeviceSynchronize());
 }
 
@@ -100,10 +105,9 @@ Test(launches, dynamic_shared_memory)
         OK(kernel_launch(KERNEL_DYNAMIC, 1, N, arguments, p.sharedMemPerBlockOptin, 0));
         OK(cudaDeviceSynchronize());
     }
-    EXPECT(cudaErrorInvalidValue,
-           cudaFuncSetAttribute(kernel_stub(KERNEL_DYNAMIC),
-                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)p.sharedMemPerBlockOptin + 1));
+    EXPECT(cudaErrorInvalidValue, cudaFuncSetAttribute(kernel_stub(KERNEL_DYNAMIC),
+                                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                       (int)p.sharedMemPerBlockOptin + 1));
 }
 
 Test(launches, function_attributes)
@@ -118,8 +122,8 @@ Test(launches, function_attributes)
     EXPECT(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&a, &value));
     EXPECT(cudaErrorInvalidValue, cudaFuncGetAttributes(NULL, kernel_stub(KERNEL_ADD_ONE)));
     OK(cudaFuncSetCacheConfig(kernel_stub(KERNEL_ADD_ONE), cudaFuncCachePreferShared));
-    EXPECT(cudaErrorInvalidValue, cudaFuncSetAttribute(kernel_stub(KERNEL_ADD_ONE),
-                                                       (enum cudaFuncAttribute)77, 1));
+    EXPECT(cudaErrorInvalidValue,
+           cudaFuncSetAttribute(kernel_stub(KERNEL_ADD_ONE), (enum cudaFuncAttribute)77, 1));
 }
 
 Test(launches, occupancy)

@@ -90,7 +90,8 @@ Test(memory, host_alloc)
     OK(cudaHostGetDevicePointer((void **)&device, p, 0));
     cr_assert(device != NULL);
     OK(cudaHostGetFlags(&flags, p));
-    cr_assert((flags & cudaHostAllocPortable) && (flags & cudaHostAllocMapped), "flags 0x%x", flags);
+    cr_assert((flags & cudaHostAllocPortable) && (flags & cudaHostAllocMapped), "flags 0x%x",
+              flags);
     EXPECT(cudaErrorInvalidValue, cudaHostGetDevicePointer((void **)&device, p, 1));
     OK(cudaFreeHost(p));
     EXPECT(cudaErrorInvalidValue, cudaFreeHost(p));

@@ -34,7 +34,10 @@ static void gate_open(struct gate *gate)
     pthread_mutex_unlock(&gate->lock);
 }
 
-#define GATE {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false}
+#define GATE                                                              \
+    {                                                                     \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false \
+    }
 
 Test(streams, create_synchronize_destroy)
 {

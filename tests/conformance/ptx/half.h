@@ -78,7 +78,8 @@ static inline uint64_t format_largest(struct format f)
 }
 
 // The pattern of `value` in the format; overflow becomes infinity, or the largest finite value with
-// `finite` (.satfinite) and in the directions that round toward it. `zero_sign` is the sign of zero.
+// `finite` (.satfinite) and in the directions that round toward it. `zero_sign` is the sign of
+// zero.
 static inline uint64_t format_encode(struct format f, exact value, enum direction direction,
                                      bool finite, bool zero_sign)
 {

@@ -70,6 +70,6 @@ static inline cudaError_t run_kernel(const struct run *run)
 }
 
 // Where a thread stores: [%out + 4 * (tid + ntid * block)].
-#define OUT_ADDRESS                                                                                \
-    " mov.u32 %r39, %ntid.x; mad.lo.u32 %r39, %block, %r39, %id;"                                 \
+#define OUT_ADDRESS                                               \
+    " mov.u32 %r39, %ntid.x; mad.lo.u32 %r39, %block, %r39, %id;" \
     " mad.wide.u32 %out, %r39, 4, %out;\n"

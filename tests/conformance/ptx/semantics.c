@@ -51,14 +51,14 @@ EDGES(edges_f, 0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x00800001,
       0x40490fdb, 0x4b000000, 0x4b7fffff, 0x4effffff, 0x4f000000, 0x4f800000, 0x5f000000,
       0x7f7fffff, 0xff7fffff, 0xbf800000, 0xbf000000, 0xc0200000, 0xcf000000, 0x7f800000,
       0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001);
-EDGES(edges_d, 0, 0x8000000000000000, 1, 0x8000000000000001, 0x000fffffffffffff,
-      0x0010000000000000, 0x3fdfffffffffffff, 0x3fe0000000000000, 0x3fefffffffffffff,
-      0x3ff0000000000000, 0x3ff0000000000001, 0x3ff8000000000000, 0x4000000000000000,
-      0x400921fb54442d18, 0x41dfffffffc00000, 0x41efffffffe00000, 0x4330000000000000,
-      0x43e0000000000000, 0x43f0000000000000, 0x47efffffe0000000, 0x47effffff0000000,
-      0x36a0000000000000, 0x380fffffffffffff, 0x7fefffffffffffff, 0xffefffffffffffff,
-      0xbff0000000000000, 0xc004000000000000, 0x7ff0000000000000, 0xfff0000000000000,
-      0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000001);
+EDGES(edges_d, 0, 0x8000000000000000, 1, 0x8000000000000001, 0x000fffffffffffff, 0x0010000000000000,
+      0x3fdfffffffffffff, 0x3fe0000000000000, 0x3fefffffffffffff, 0x3ff0000000000000,
+      0x3ff0000000000001, 0x3ff8000000000000, 0x4000000000000000, 0x400921fb54442d18,
+      0x41dfffffffc00000, 0x41efffffffe00000, 0x4330000000000000, 0x43e0000000000000,
+      0x43f0000000000000, 0x47efffffe0000000, 0x47effffff0000000, 0x36a0000000000000,
+      0x380fffffffffffff, 0x7fefffffffffffff, 0xffefffffffffffff, 0xbff0000000000000,
+      0xc004000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
+      0xfff8000000000001, 0x7ff0000000000001);
 EDGES(edges_X, 0, 0x80008000, 0x3c003c00, 0xbc003c00, 0x7bff0001, 0x00017bff, 0x7c00fc00,
       0x7e003c00, 0x3c007e00, 0x35553555, 0x03ff0400, 0xc2484248);
 EDGES(edges_B, 0, 0x80008000, 0x3f803f80, 0xbf803f80, 0x7f7f0001, 0x00017f7f, 0x7f80ff80,
@@ -74,7 +74,10 @@ struct kind {
     size_t count;
     unsigned bits;
 };
-#define KIND(letter, name, bits) {letter, name, LENGTH(name), bits}
+#define KIND(letter, name, bits)         \
+    {                                    \
+        letter, name, LENGTH(name), bits \
+    }
 static const struct kind kinds[] = {
     KIND('h', edges_h, 16), KIND('r', edges_r, 32), KIND('l', edges_l, 64), KIND('s', edges_s, 32),
     KIND('p', edges_p, 1),  KIND('y', edges_y, 8),  KIND('x', edges_x, 16), KIND('b', edges_b, 16),
@@ -198,8 +201,7 @@ static bool same(const struct op *op, uint64_t got, uint64_t want)
         if (bfloat_is_nan(got) || bfloat_is_nan(want)) {
             return bfloat_is_nan(got) && bfloat_is_nan(want);
         }
-        return got == want ||
-               (tolerant && near(op, as_f32(got << 16), as_f32(want << 16)));
+        return got == want || (tolerant && near(op, as_f32(got << 16), as_f32(want << 16)));
     case 'X':
         for (int shift = 0; shift < 32; shift += 16) {
             uint64_t g = got >> shift & 0xffff, w = want >> shift & 0xffff;
@@ -272,8 +274,8 @@ static void run_op(const struct op *op, const void *stub, uint64_t *values[3], u
     OK(cudaMemset(device[3], 0x5a, count * 8));
     unsigned n = (unsigned)count;
     void *arguments[] = {&device[0], &device[1], &device[2], &device[3], &n};
-    cudaError_t error = cudaLaunchKernel(stub, dim((n + BLOCK - 1) / BLOCK, 1, 1),
-                                         dim(BLOCK, 1, 1), arguments, 0, 0);
+    cudaError_t error = cudaLaunchKernel(stub, dim((n + BLOCK - 1) / BLOCK, 1, 1), dim(BLOCK, 1, 1),
+                                         arguments, 0, 0);
     cr_expect(error == cudaSuccess, "%s does not launch: %s", op->name, cudaGetErrorName(error));
     if (error != cudaSuccess) {
         (void)cudaGetLastError();

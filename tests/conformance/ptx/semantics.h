@@ -35,15 +35,15 @@ void run_ops(const struct op *ops, size_t count);
 void op_any(void);
 
 // Row helpers: OPS(X) lists X(name, inputs, result, compare, code, expression of a, b, c).
-#define OP_ORACLE(name, inputs, result, compare, code, ...)                                        \
-    static uint64_t oracle_##name(uint64_t a, uint64_t b, uint64_t c)                              \
-    {                                                                                              \
-        (void)a;                                                                                   \
-        (void)b;                                                                                   \
-        (void)c;                                                                                   \
-        return (uint64_t)(__VA_ARGS__);                                                            \
+#define OP_ORACLE(name, inputs, result, compare, code, ...)           \
+    static uint64_t oracle_##name(uint64_t a, uint64_t b, uint64_t c) \
+    {                                                                 \
+        (void)a;                                                      \
+        (void)b;                                                      \
+        (void)c;                                                      \
+        return (uint64_t)(__VA_ARGS__);                               \
     }
-#define OP_ROW(name, inputs, result, compare, code, ...)                                           \
+#define OP_ROW(name, inputs, result, compare, code, ...) \
     {#name, inputs, result, code, oracle_##name, compare, 0, 0},
 
 #define U16(v) ((uint16_t)(v))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Logic, shift, bit-field and permute instructions of PTX against C.
-#include "../conformance.h"
 #include "semantics.h"
+#include "../conformance.h"
 
 TestSuite(bits, .timeout = 240);
 
@@ -154,7 +154,7 @@ static uint64_t fns(uint64_t a, uint64_t b, uint64_t c)
         return mask >> base & 1 ? base : 0xffffffff;
     }
     int64_t left = offset > 0 ? offset : -(int64_t)offset;
-    for (int64_t i = base; i >= 0 && i < 32; i += offset > 0 ? 1 : -1) {
+    for (int64_t i = base; i >= 0 && i<32; i += offset> 0 ? 1 : -1) {
         if (mask >> i & 1 && --left == 0) {
             return (uint64_t)i;
         }
@@ -169,44 +169,49 @@ static uint64_t funnel(uint64_t a, uint64_t b, uint64_t c, bool left, bool wrap)
     return left ? U32((u128)both << n >> 32) : U32(both >> n);
 }
 
-#define LOGIC(X)                                                                                   \
-    X(and_b16, "hh", 'h', 0, "and.b16 %hd, %ha, %hb;", U16(a & b))                                 \
-    X(and_b32, "rr", 'r', 0, "and.b32 %rd, %ra, %rb;", U32(a & b))                                 \
-    X(or_b64, "ll", 'l', 0, "or.b64 %ld, %la, %lb;", a | b)                                        \
-    X(xor_b32, "rr", 'r', 0, "xor.b32 %rd, %ra, %rb;", U32(a ^ b))                                 \
-    X(not_b16, "h", 'h', 0, "not.b16 %hd, %ha;", U16(~a))                                          \
-    X(not_b64, "l", 'l', 0, "not.b64 %ld, %la;", ~a)                                               \
-    X(cnot_b16, "h", 'h', 0, "cnot.b16 %hd, %ha;", U16(a) == 0)                                    \
-    X(cnot_b32, "r", 'r', 0, "cnot.b32 %rd, %ra;", U32(a) == 0)                                    \
-    X(cnot_b64, "l", 'l', 0, "cnot.b64 %ld, %la;", a == 0)                                         \
-    X(lop3_96, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0x96;", lop3(U32(a), U32(b), U32(c), 0x96)) \
-    X(lop3_e8, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0xe8;", lop3(U32(a), U32(b), U32(c), 0xe8)) \
-    X(lop3_1a, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0x1a;", lop3(U32(a), U32(b), U32(c), 0x1a)) \
-    X(lop3_c5, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0xc5;", lop3(U32(a), U32(b), U32(c), 0xc5)) \
-    X(lop3_00, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0;", 0)                                \
-    X(lop3_or, "rrr", 'p', 0, "setp.eq.u32 %p0, %ra, 7; lop3.or.b32 %rd|%pd, %ra, %rb, %rc, 0x80, %p0;", \
-      (U32(a) & U32(b) & U32(c)) != 0 || U32(a) == 7)                                              \
-    X(shl_b16, "hs", 'h', 0, "shl.b16 %hd, %ha, %rb;", shift_left(a, b, 16))                       \
-    X(shl_b32, "rs", 'r', 0, "shl.b32 %rd, %ra, %rb;", shift_left(a, b, 32))                       \
-    X(shl_b64, "ls", 'l', 0, "shl.b64 %ld, %la, %rb;", shift_left(a, b, 64))                       \
-    X(shr_u16, "hs", 'h', 0, "shr.u16 %hd, %ha, %rb;", shift_right(a, b, 16, 0))                   \
-    X(shr_s16, "hs", 'h', 0, "shr.s16 %hd, %ha, %rb;", shift_right(a, b, 16, 1))                   \
-    X(shr_u32, "rs", 'r', 0, "shr.u32 %rd, %ra, %rb;", shift_right(a, b, 32, 0))                   \
-    X(shr_s32, "rs", 'r', 0, "shr.s32 %rd, %ra, %rb;", shift_right(a, b, 32, 1))                   \
-    X(shr_b32, "rs", 'r', 0, "shr.b32 %rd, %ra, %rb;", shift_right(a, b, 32, 0))                   \
-    X(shr_u64, "ls", 'l', 0, "shr.u64 %ld, %la, %rb;", shift_right(a, b, 64, 0))                   \
-    X(shr_s64, "ls", 'l', 0, "shr.s64 %ld, %la, %rb;", shift_right(a, b, 64, 1))                   \
-    X(shf_l_wrap, "rrs", 'r', 0, "shf.l.wrap.b32 %rd, %ra, %rb, %rc;", funnel(a, b, c, 1, 1))      \
-    X(shf_l_clamp, "rrs", 'r', 0, "shf.l.clamp.b32 %rd, %ra, %rb, %rc;", funnel(a, b, c, 1, 0))    \
-    X(shf_r_wrap, "rrs", 'r', 0, "shf.r.wrap.b32 %rd, %ra, %rb, %rc;", funnel(a, b, c, 0, 1))      \
-    X(shf_r_clamp, "rrs", 'r', 0, "shf.r.clamp.b32 %rd, %ra, %rb, %rc;", funnel(a, b, c, 0, 0))    \
-    X(rotate, "r", 'r', 0, "shf.l.wrap.b32 %rd, %ra, %ra, 16;", U32(a << 16 | U32(a) >> 16))       \
-    X(prmt_default, "rrr", 'r', 0, "prmt.b32 %rd, %ra, %rb, %rc;", prmt(a, b, c))                  \
-    X(prmt_f4e, "rrr", 'r', 0, "prmt.b32.f4e %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, F4E))        \
-    X(prmt_b4e, "rrr", 'r', 0, "prmt.b32.b4e %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, B4E))        \
-    X(prmt_rc8, "rrr", 'r', 0, "prmt.b32.rc8 %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, RC8))        \
-    X(prmt_ecl, "rrr", 'r', 0, "prmt.b32.ecl %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, ECL))        \
-    X(prmt_ecr, "rrr", 'r', 0, "prmt.b32.ecr %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, ECR))        \
+#define LOGIC(X)                                                                                \
+    X(and_b16, "hh", 'h', 0, "and.b16 %hd, %ha, %hb;", U16(a &b))                               \
+    X(and_b32, "rr", 'r', 0, "and.b32 %rd, %ra, %rb;", U32(a &b))                               \
+    X(or_b64, "ll", 'l', 0, "or.b64 %ld, %la, %lb;", a | b)                                     \
+    X(xor_b32, "rr", 'r', 0, "xor.b32 %rd, %ra, %rb;", U32(a ^ b))                              \
+    X(not_b16, "h", 'h', 0, "not.b16 %hd, %ha;", U16(~a))                                       \
+    X(not_b64, "l", 'l', 0, "not.b64 %ld, %la;", ~a)                                            \
+    X(cnot_b16, "h", 'h', 0, "cnot.b16 %hd, %ha;", U16(a) == 0)                                 \
+    X(cnot_b32, "r", 'r', 0, "cnot.b32 %rd, %ra;", U32(a) == 0)                                 \
+    X(cnot_b64, "l", 'l', 0, "cnot.b64 %ld, %la;", a == 0)                                      \
+    X(lop3_96, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0x96;",                             \
+      lop3(U32(a), U32(b), U32(c), 0x96))                                                       \
+    X(lop3_e8, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0xe8;",                             \
+      lop3(U32(a), U32(b), U32(c), 0xe8))                                                       \
+    X(lop3_1a, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0x1a;",                             \
+      lop3(U32(a), U32(b), U32(c), 0x1a))                                                       \
+    X(lop3_c5, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0xc5;",                             \
+      lop3(U32(a), U32(b), U32(c), 0xc5))                                                       \
+    X(lop3_00, "rrr", 'r', 0, "lop3.b32 %rd, %ra, %rb, %rc, 0;", 0)                             \
+    X(lop3_or, "rrr", 'p', 0,                                                                   \
+      "setp.eq.u32 %p0, %ra, 7; lop3.or.b32 %rd|%pd, %ra, %rb, %rc, 0x80, %p0;",                \
+      (U32(a) & U32(b) & U32(c)) != 0 || U32(a) == 7)                                           \
+    X(shl_b16, "hs", 'h', 0, "shl.b16 %hd, %ha, %rb;", shift_left(a, b, 16))                    \
+    X(shl_b32, "rs", 'r', 0, "shl.b32 %rd, %ra, %rb;", shift_left(a, b, 32))                    \
+    X(shl_b64, "ls", 'l', 0, "shl.b64 %ld, %la, %rb;", shift_left(a, b, 64))                    \
+    X(shr_u16, "hs", 'h', 0, "shr.u16 %hd, %ha, %rb;", shift_right(a, b, 16, 0))                \
+    X(shr_s16, "hs", 'h', 0, "shr.s16 %hd, %ha, %rb;", shift_right(a, b, 16, 1))                \
+    X(shr_u32, "rs", 'r', 0, "shr.u32 %rd, %ra, %rb;", shift_right(a, b, 32, 0))                \
+    X(shr_s32, "rs", 'r', 0, "shr.s32 %rd, %ra, %rb;", shift_right(a, b, 32, 1))                \
+    X(shr_b32, "rs", 'r', 0, "shr.b32 %rd, %ra, %rb;", shift_right(a, b, 32, 0))                \
+    X(shr_u64, "ls", 'l', 0, "shr.u64 %ld, %la, %rb;", shift_right(a, b, 64, 0))                \
+    X(shr_s64, "ls", 'l', 0, "shr.s64 %ld, %la, %rb;", shift_right(a, b, 64, 1))                \
+    X(shf_l_wrap, "rrs", 'r', 0, "shf.l.wrap.b32 %rd, %ra, %rb, %rc;", funnel(a, b, c, 1, 1))   \
+    X(shf_l_clamp, "rrs", 'r', 0, "shf.l.clamp.b32 %rd, %ra, %rb, %rc;", funnel(a, b, c, 1, 0)) \
+    X(shf_r_wrap, "rrs", 'r', 0, "shf.r.wrap.b32 %rd, %ra, %rb, %rc;", funnel(a, b, c, 0, 1))   \
+    X(shf_r_clamp, "rrs", 'r', 0, "shf.r.clamp.b32 %rd, %ra, %rb, %rc;", funnel(a, b, c, 0, 0)) \
+    X(rotate, "r", 'r', 0, "shf.l.wrap.b32 %rd, %ra, %ra, 16;", U32(a << 16 | U32(a) >> 16))    \
+    X(prmt_default, "rrr", 'r', 0, "prmt.b32 %rd, %ra, %rb, %rc;", prmt(a, b, c))               \
+    X(prmt_f4e, "rrr", 'r', 0, "prmt.b32.f4e %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, F4E))     \
+    X(prmt_b4e, "rrr", 'r', 0, "prmt.b32.b4e %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, B4E))     \
+    X(prmt_rc8, "rrr", 'r', 0, "prmt.b32.rc8 %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, RC8))     \
+    X(prmt_ecl, "rrr", 'r', 0, "prmt.b32.ecl %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, ECL))     \
+    X(prmt_ecr, "rrr", 'r', 0, "prmt.b32.ecr %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, ECR))     \
     X(prmt_rc16, "rrr", 'r', 0, "prmt.b32.rc16 %rd, %ra, %rb, %rc;", prmt_mode(a, b, c, RC16))
 
 LOGIC(OP_ORACLE)
@@ -217,38 +222,38 @@ Test(bits, logic_and_shifts)
     run_ops(logic, LENGTH(logic));
 }
 
-#define FIELDS(X)                                                                                  \
-    X(bfe_u32, "ryy", 'r', 0, "bfe.u32 %rd, %ra, %rb, %rc;", bfe(a, b, c, 32, 0))                  \
-    X(bfe_s32, "ryy", 'r', 0, "bfe.s32 %rd, %ra, %rb, %rc;", bfe(a, b, c, 32, 1))                  \
-    X(bfe_u64, "lyy", 'l', 0, "bfe.u64 %ld, %la, %rb, %rc;", bfe(a, b, c, 64, 0))                  \
-    X(bfe_s64, "lyy", 'l', 0, "bfe.s64 %ld, %la, %rb, %rc;", bfe(a, b, c, 64, 1))                  \
-    X(bfe_wide_operands, "rrr", 'r', 0, "bfe.u32 %rd, %ra, %rb, %rc;", bfe(a, b, c, 32, 0))        \
-    X(bfi_b32, "rry", 'r', 0, "bfi.b32 %rd, %ra, %rb, %rc, 5;", bfi(a, b, c, 5, 32))               \
-    X(bfi_b32_length, "rry", 'r', 0, "bfi.b32 %rd, %ra, %rb, 3, %rc;", bfi(a, b, 3, c, 32))        \
-    X(bfi_b64, "lly", 'l', 0, "bfi.b64 %ld, %la, %lb, %rc, 40;", bfi(a, b, c, 40, 64))             \
-    X(bfind_u32, "r", 'r', 0, "bfind.u32 %rd, %ra;", bfind(a, 32, 0, 0))                           \
-    X(bfind_s32, "r", 'r', 0, "bfind.s32 %rd, %ra;", bfind(a, 32, 1, 0))                           \
-    X(bfind_u64, "l", 'r', 0, "bfind.u64 %rd, %la;", bfind(a, 64, 0, 0))                           \
-    X(bfind_s64, "l", 'r', 0, "bfind.s64 %rd, %la;", bfind(a, 64, 1, 0))                           \
-    X(bfind_shift_u32, "r", 'r', 0, "bfind.shiftamt.u32 %rd, %ra;", bfind(a, 32, 0, 1))            \
-    X(bfind_shift_s32, "r", 'r', 0, "bfind.shiftamt.s32 %rd, %ra;", bfind(a, 32, 1, 1))            \
-    X(bfind_shift_u64, "l", 'r', 0, "bfind.shiftamt.u64 %rd, %la;", bfind(a, 64, 0, 1))            \
-    X(bmsk_clamp, "ss", 'r', 0, "bmsk.clamp.b32 %rd, %ra, %rb;", bmsk(a, b, 0))                    \
-    X(bmsk_wrap, "ss", 'r', 0, "bmsk.wrap.b32 %rd, %ra, %rb;", bmsk(a, b, 1))                      \
-    X(szext_clamp_s, "rs", 'r', 0, "szext.clamp.s32 %rd, %ra, %rb;", szext(a, b, 1, 0))            \
-    X(szext_clamp_u, "rs", 'r', 0, "szext.clamp.u32 %rd, %ra, %rb;", szext(a, b, 0, 0))            \
-    X(szext_wrap_s, "rs", 'r', 0, "szext.wrap.s32 %rd, %ra, %rb;", szext(a, b, 1, 1))              \
-    X(brev_b32, "r", 'r', 0, "brev.b32 %rd, %ra;", reverse(a, 32))                                 \
-    X(brev_b64, "l", 'l', 0, "brev.b64 %ld, %la;", reverse(a, 64))                                 \
-    X(clz_b32, "r", 'r', 0, "clz.b32 %rd, %ra;", U32(a) ? (unsigned)__builtin_clz(U32(a)) : 32)    \
-    X(clz_b64, "l", 'r', 0, "clz.b64 %rd, %la;", a ? (unsigned)__builtin_clzll(a) : 64)            \
-    X(popc_b32, "r", 'r', 0, "popc.b32 %rd, %ra;", (unsigned)__builtin_popcount(U32(a)))           \
-    X(popc_b64, "l", 'r', 0, "popc.b64 %rd, %la;", (unsigned)__builtin_popcountll(a))              \
-    X(fns_b32, "rsr", 'r', 0, "fns.b32 %rd, %ra, %rb, %rc;", fns(a, b, c))                         \
-    X(pack_unpack, "l", 'l', 0,                                                                    \
-      "mov.b64 {%h0, %h1, %h2, %h3}, %la; mov.b64 %ld, {%h3, %h2, %h1, %h0};",                     \
-      (a >> 48) | (a >> 16 & 0xffff0000) | (a << 16 & 0xffff00000000) | a << 48)                   \
-    X(mov_halves, "r", 'r', 0, "mov.b32 {%h0, %h1}, %ra; mov.b32 %rd, {%h1, %h0};",                \
+#define FIELDS(X)                                                                               \
+    X(bfe_u32, "ryy", 'r', 0, "bfe.u32 %rd, %ra, %rb, %rc;", bfe(a, b, c, 32, 0))               \
+    X(bfe_s32, "ryy", 'r', 0, "bfe.s32 %rd, %ra, %rb, %rc;", bfe(a, b, c, 32, 1))               \
+    X(bfe_u64, "lyy", 'l', 0, "bfe.u64 %ld, %la, %rb, %rc;", bfe(a, b, c, 64, 0))               \
+    X(bfe_s64, "lyy", 'l', 0, "bfe.s64 %ld, %la, %rb, %rc;", bfe(a, b, c, 64, 1))               \
+    X(bfe_wide_operands, "rrr", 'r', 0, "bfe.u32 %rd, %ra, %rb, %rc;", bfe(a, b, c, 32, 0))     \
+    X(bfi_b32, "rry", 'r', 0, "bfi.b32 %rd, %ra, %rb, %rc, 5;", bfi(a, b, c, 5, 32))            \
+    X(bfi_b32_length, "rry", 'r', 0, "bfi.b32 %rd, %ra, %rb, 3, %rc;", bfi(a, b, 3, c, 32))     \
+    X(bfi_b64, "lly", 'l', 0, "bfi.b64 %ld, %la, %lb, %rc, 40;", bfi(a, b, c, 40, 64))          \
+    X(bfind_u32, "r", 'r', 0, "bfind.u32 %rd, %ra;", bfind(a, 32, 0, 0))                        \
+    X(bfind_s32, "r", 'r', 0, "bfind.s32 %rd, %ra;", bfind(a, 32, 1, 0))                        \
+    X(bfind_u64, "l", 'r', 0, "bfind.u64 %rd, %la;", bfind(a, 64, 0, 0))                        \
+    X(bfind_s64, "l", 'r', 0, "bfind.s64 %rd, %la;", bfind(a, 64, 1, 0))                        \
+    X(bfind_shift_u32, "r", 'r', 0, "bfind.shiftamt.u32 %rd, %ra;", bfind(a, 32, 0, 1))         \
+    X(bfind_shift_s32, "r", 'r', 0, "bfind.shiftamt.s32 %rd, %ra;", bfind(a, 32, 1, 1))         \
+    X(bfind_shift_u64, "l", 'r', 0, "bfind.shiftamt.u64 %rd, %la;", bfind(a, 64, 0, 1))         \
+    X(bmsk_clamp, "ss", 'r', 0, "bmsk.clamp.b32 %rd, %ra, %rb;", bmsk(a, b, 0))                 \
+    X(bmsk_wrap, "ss", 'r', 0, "bmsk.wrap.b32 %rd, %ra, %rb;", bmsk(a, b, 1))                   \
+    X(szext_clamp_s, "rs", 'r', 0, "szext.clamp.s32 %rd, %ra, %rb;", szext(a, b, 1, 0))         \
+    X(szext_clamp_u, "rs", 'r', 0, "szext.clamp.u32 %rd, %ra, %rb;", szext(a, b, 0, 0))         \
+    X(szext_wrap_s, "rs", 'r', 0, "szext.wrap.s32 %rd, %ra, %rb;", szext(a, b, 1, 1))           \
+    X(brev_b32, "r", 'r', 0, "brev.b32 %rd, %ra;", reverse(a, 32))                              \
+    X(brev_b64, "l", 'l', 0, "brev.b64 %ld, %la;", reverse(a, 64))                              \
+    X(clz_b32, "r", 'r', 0, "clz.b32 %rd, %ra;", U32(a) ? (unsigned)__builtin_clz(U32(a)) : 32) \
+    X(clz_b64, "l", 'r', 0, "clz.b64 %rd, %la;", a ? (unsigned)__builtin_clzll(a) : 64)         \
+    X(popc_b32, "r", 'r', 0, "popc.b32 %rd, %ra;", (unsigned)__builtin_popcount(U32(a)))        \
+    X(popc_b64, "l", 'r', 0, "popc.b64 %rd, %la;", (unsigned)__builtin_popcountll(a))           \
+    X(fns_b32, "rsr", 'r', 0, "fns.b32 %rd, %ra, %rb, %rc;", fns(a, b, c))                      \
+    X(pack_unpack, "l", 'l', 0,                                                                 \
+      "mov.b64 {%h0, %h1, %h2, %h3}, %la; mov.b64 %ld, {%h3, %h2, %h1, %h0};",                  \
+      (a >> 48) | (a >> 16 & 0xffff0000) | (a << 16 & 0xffff00000000) | a << 48)                \
+    X(mov_halves, "r", 'r', 0, "mov.b32 {%h0, %h1}, %ra; mov.b32 %rd, {%h1, %h0};",             \
       U32(U32(a) >> 16 | a << 16))
 
 FIELDS(OP_ORACLE)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // f16, bf16 and packed arithmetic of PTX: one rounding per operation, NaN rules, .ftz, .sat, .relu.
-#include "../conformance.h"
 #include "half.h"
 #include "semantics.h"
+#include "../conformance.h"
 
 TestSuite(halves, .timeout = 240);
 
@@ -109,48 +109,50 @@ static uint64_t small_min(struct format f, uint64_t a, uint64_t b, bool nan, boo
     return less != is_max ? a : b;
 }
 
-#define PAIR(f, a, b) (f((a) >> 16 & 0xffff, (b) >> 16 & 0xffff) << 16 | f((a) & 0xffff, (b) & 0xffff))
-#define TRIPLE(f, a, b, c)                                                                         \
-    (f((a) >> 16 & 0xffff, (b) >> 16 & 0xffff, (c) >> 16 & 0xffff) << 16 |                         \
-     f((a) & 0xffff, (b) & 0xffff, (c) & 0xffff))
+#define PAIR(f, a, b) (f((a) >> 16 & 0xffff, (b) >> 16 & 0xffff) << 16 | f((a)&0xffff, (b)&0xffff))
+#define TRIPLE(f, a, b, c)                                                 \
+    (f((a) >> 16 & 0xffff, (b) >> 16 & 0xffff, (c) >> 16 & 0xffff) << 16 | \
+     f((a)&0xffff, (b)&0xffff, (c)&0xffff))
 
 static uint64_t h_min(uint64_t a, uint64_t b)
 {
     return small_min(format_f16, a, b, false, false);
 }
 
-#define HALF(X)                                                                                    \
-    X(add_f16, "xx", 'h', 'x', "add.f16 %hd, %ha, %hb;", h_add(a, b))                              \
-    X(add_rn_f16, "xx", 'h', 'x', "add.rn.f16 %hd, %ha, %hb;", h_add(a, b))                        \
-    X(add_ftz_f16, "xx", 'h', 'x', "add.ftz.f16 %hd, %ha, %hb;",                                   \
-      h_flush(h_add(h_flush(a), h_flush(b))))                                                      \
-    X(add_sat_f16, "xx", 'h', 'x', "add.sat.f16 %hd, %ha, %hb;", h_saturate(h_add(a, b)))          \
-    X(sub_f16, "xx", 'h', 'x', "sub.f16 %hd, %ha, %hb;", h_sub(a, b))                              \
-    X(mul_f16, "xx", 'h', 'x', "mul.f16 %hd, %ha, %hb;", h_mul(a, b))                              \
-    X(fma_f16, "xxx", 'h', 'x', "fma.rn.f16 %hd, %ha, %hb, %hc;", h_fma(a, b, c))                  \
-    X(fma_relu_f16, "xxx", 'h', 'x', "fma.rn.relu.f16 %hd, %ha, %hb, %hc;", h_relu(h_fma(a, b, c))) \
-    X(fma_sat_f16, "xxx", 'h', 'x', "fma.rn.sat.f16 %hd, %ha, %hb, %hc;",                          \
-      h_saturate(h_fma(a, b, c)))                                                                  \
-    X(neg_f16, "x", 'h', 'x', "neg.f16 %hd, %ha;", U16(a ^ 0x8000))                                \
-    X(abs_f16, "x", 'h', 'x', "abs.f16 %hd, %ha;", a & 0x7fff)                                     \
-    X(min_f16, "xx", 'h', 'x', "min.f16 %hd, %ha, %hb;", h_min(a, b))                              \
-    X(max_f16, "xx", 'h', 'x', "max.f16 %hd, %ha, %hb;", small_min(format_f16, a, b, 0, 1))        \
-    X(max_nan_f16, "xx", 'h', 'x', "max.NaN.f16 %hd, %ha, %hb;", small_min(format_f16, a, b, 1, 1)) \
-    X(nan_pattern_f16, "xx", 'h', 0,                                                               \
-      "max.NaN.f16 %h0, %ha, %hb; testp.notanumber.f32 %p0, %ra; cvt.f32.f16 %r0, %h0;"            \
-      " setp.nan.f32 %p1, %r0, %r0; selp.b16 %hd, %h0, 0x7fff, %p1;",                              \
-      0x7fff)                                                                                      \
-    X(setp_lt_f16, "xx", 'p', 0, "setp.lt.f16 %pd, %ha, %hb;", h(a) < h(b))                        \
-    X(setp_neu_f16, "xx", 'p', 0, "setp.neu.f16 %pd, %ha, %hb;", h(a) != h(b))                     \
-    X(add_f16x2, "XX", 'r', 'X', "add.f16x2 %rd, %ra, %rb;", PAIR(h_add, a, b))                    \
-    X(sub_f16x2, "XX", 'r', 'X', "sub.f16x2 %rd, %ra, %rb;", PAIR(h_sub, a, b))                    \
-    X(mul_f16x2, "XX", 'r', 'X', "mul.f16x2 %rd, %ra, %rb;", PAIR(h_mul, a, b))                    \
-    X(fma_f16x2, "XXX", 'r', 'X', "fma.rn.f16x2 %rd, %ra, %rb, %rc;", TRIPLE(h_fma, a, b, c))      \
-    X(min_f16x2, "XX", 'r', 'X', "min.f16x2 %rd, %ra, %rb;", PAIR(h_min, a, b))                    \
-    X(neg_f16x2, "X", 'r', 'X', "neg.f16x2 %rd, %ra;", U32(a) ^ 0x80008000)                        \
-    X(setp_f16x2, "XX", 'r', 0,                                                                    \
-      "setp.lt.f16x2 %p0|%p1, %ra, %rb; selp.u32 %r0, 1, 0, %p0; selp.u32 %r1, 2, 0, %p1;"         \
-      " or.b32 %rd, %r0, %r1;",                                                                    \
+#define HALF(X)                                                                               \
+    X(add_f16, "xx", 'h', 'x', "add.f16 %hd, %ha, %hb;", h_add(a, b))                         \
+    X(add_rn_f16, "xx", 'h', 'x', "add.rn.f16 %hd, %ha, %hb;", h_add(a, b))                   \
+    X(add_ftz_f16, "xx", 'h', 'x', "add.ftz.f16 %hd, %ha, %hb;",                              \
+      h_flush(h_add(h_flush(a), h_flush(b))))                                                 \
+    X(add_sat_f16, "xx", 'h', 'x', "add.sat.f16 %hd, %ha, %hb;", h_saturate(h_add(a, b)))     \
+    X(sub_f16, "xx", 'h', 'x', "sub.f16 %hd, %ha, %hb;", h_sub(a, b))                         \
+    X(mul_f16, "xx", 'h', 'x', "mul.f16 %hd, %ha, %hb;", h_mul(a, b))                         \
+    X(fma_f16, "xxx", 'h', 'x', "fma.rn.f16 %hd, %ha, %hb, %hc;", h_fma(a, b, c))             \
+    X(fma_relu_f16, "xxx", 'h', 'x', "fma.rn.relu.f16 %hd, %ha, %hb, %hc;",                   \
+      h_relu(h_fma(a, b, c)))                                                                 \
+    X(fma_sat_f16, "xxx", 'h', 'x', "fma.rn.sat.f16 %hd, %ha, %hb, %hc;",                     \
+      h_saturate(h_fma(a, b, c)))                                                             \
+    X(neg_f16, "x", 'h', 'x', "neg.f16 %hd, %ha;", U16(a ^ 0x8000))                           \
+    X(abs_f16, "x", 'h', 'x', "abs.f16 %hd, %ha;", a & 0x7fff)                                \
+    X(min_f16, "xx", 'h', 'x', "min.f16 %hd, %ha, %hb;", h_min(a, b))                         \
+    X(max_f16, "xx", 'h', 'x', "max.f16 %hd, %ha, %hb;", small_min(format_f16, a, b, 0, 1))   \
+    X(max_nan_f16, "xx", 'h', 'x', "max.NaN.f16 %hd, %ha, %hb;",                              \
+      small_min(format_f16, a, b, 1, 1))                                                      \
+    X(nan_pattern_f16, "xx", 'h', 0,                                                          \
+      "max.NaN.f16 %h0, %ha, %hb; testp.notanumber.f32 %p0, %ra; cvt.f32.f16 %r0, %h0;"       \
+      " setp.nan.f32 %p1, %r0, %r0; selp.b16 %hd, %h0, 0x7fff, %p1;",                         \
+      0x7fff)                                                                                 \
+    X(setp_lt_f16, "xx", 'p', 0, "setp.lt.f16 %pd, %ha, %hb;", h(a) < h(b))                   \
+    X(setp_neu_f16, "xx", 'p', 0, "setp.neu.f16 %pd, %ha, %hb;", h(a) != h(b))                \
+    X(add_f16x2, "XX", 'r', 'X', "add.f16x2 %rd, %ra, %rb;", PAIR(h_add, a, b))               \
+    X(sub_f16x2, "XX", 'r', 'X', "sub.f16x2 %rd, %ra, %rb;", PAIR(h_sub, a, b))               \
+    X(mul_f16x2, "XX", 'r', 'X', "mul.f16x2 %rd, %ra, %rb;", PAIR(h_mul, a, b))               \
+    X(fma_f16x2, "XXX", 'r', 'X', "fma.rn.f16x2 %rd, %ra, %rb, %rc;", TRIPLE(h_fma, a, b, c)) \
+    X(min_f16x2, "XX", 'r', 'X', "min.f16x2 %rd, %ra, %rb;", PAIR(h_min, a, b))               \
+    X(neg_f16x2, "X", 'r', 'X', "neg.f16x2 %rd, %ra;", U32(a) ^ 0x80008000)                   \
+    X(setp_f16x2, "XX", 'r', 0,                                                               \
+      "setp.lt.f16x2 %p0|%p1, %ra, %rb; selp.u32 %r0, 1, 0, %p0; selp.u32 %r1, 2, 0, %p1;"    \
+      " or.b32 %rd, %r0, %r1;",                                                               \
       (h(a) < h(b)) | (h(a >> 16) < h(b >> 16)) << 1)
 
 HALF(OP_ORACLE)
@@ -161,17 +163,17 @@ Test(halves, f16)
     run_ops(half_rows, LENGTH(half_rows));
 }
 
-#define BFLOAT(X)                                                                                  \
-    X(add_bf16, "bb", 'h', 'b', "add.rn.bf16 %hd, %ha, %hb;", b_add(a, b))                         \
-    X(sub_bf16, "bb", 'h', 'b', "sub.rn.bf16 %hd, %ha, %hb;", b_add(a, b ^ 0x8000))                \
-    X(mul_bf16, "bb", 'h', 'b', "mul.rn.bf16 %hd, %ha, %hb;", b_mul(a, b))                         \
-    X(fma_bf16, "bbb", 'h', 'b', "fma.rn.bf16 %hd, %ha, %hb, %hc;", b_fma(a, b, c))                \
-    X(neg_bf16, "b", 'h', 'b', "neg.bf16 %hd, %ha;", U16(a ^ 0x8000))                              \
-    X(abs_bf16, "b", 'h', 'b', "abs.bf16 %hd, %ha;", a & 0x7fff)                                   \
-    X(min_bf16, "bb", 'h', 'b', "min.bf16 %hd, %ha, %hb;", small_min(format_bf16, a, b, 0, 0))     \
-    X(max_nan_bf16, "bb", 'h', 'b', "max.NaN.bf16 %hd, %ha, %hb;",                                 \
-      small_min(format_bf16, a, b, 1, 1))                                                          \
-    X(add_bf16x2, "BB", 'r', 'B', "add.rn.bf16x2 %rd, %ra, %rb;", PAIR(b_add, a, b))               \
+#define BFLOAT(X)                                                                              \
+    X(add_bf16, "bb", 'h', 'b', "add.rn.bf16 %hd, %ha, %hb;", b_add(a, b))                     \
+    X(sub_bf16, "bb", 'h', 'b', "sub.rn.bf16 %hd, %ha, %hb;", b_add(a, b ^ 0x8000))            \
+    X(mul_bf16, "bb", 'h', 'b', "mul.rn.bf16 %hd, %ha, %hb;", b_mul(a, b))                     \
+    X(fma_bf16, "bbb", 'h', 'b', "fma.rn.bf16 %hd, %ha, %hb, %hc;", b_fma(a, b, c))            \
+    X(neg_bf16, "b", 'h', 'b', "neg.bf16 %hd, %ha;", U16(a ^ 0x8000))                          \
+    X(abs_bf16, "b", 'h', 'b', "abs.bf16 %hd, %ha;", a & 0x7fff)                               \
+    X(min_bf16, "bb", 'h', 'b', "min.bf16 %hd, %ha, %hb;", small_min(format_bf16, a, b, 0, 0)) \
+    X(max_nan_bf16, "bb", 'h', 'b', "max.NaN.bf16 %hd, %ha, %hb;",                             \
+      small_min(format_bf16, a, b, 1, 1))                                                      \
+    X(add_bf16x2, "BB", 'r', 'B', "add.rn.bf16x2 %rd, %ra, %rb;", PAIR(b_add, a, b))           \
     X(fma_bf16x2, "BBB", 'r', 'B', "fma.rn.bf16x2 %rd, %ra, %rb, %rc;", TRIPLE(b_fma, a, b, c))
 
 BFLOAT(OP_ORACLE)
@@ -186,9 +188,9 @@ static uint64_t o_ex2(uint64_t a, uint64_t b, uint64_t c)
 {
     (void)b, (void)c;
     exact v = h(a);
-    return format_encode(format_f16, v > 100 || v < -100 ? (v > 0 ? (exact)1e30 : (exact)0)
-                                                         : (exact)exp2((double)v),
-                         NEAREST_EVEN, false, false);
+    return format_encode(
+        format_f16, v > 100 || v < -100 ? (v > 0 ? (exact)1e30 : (exact)0) : (exact)exp2((double)v),
+        NEAREST_EVEN, false, false);
 }
 
 static uint64_t o_tanh(uint64_t a, uint64_t b, uint64_t c)

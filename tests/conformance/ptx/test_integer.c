@@ -2,8 +2,8 @@
 //
 // Integer arithmetic of PTX ISA chapter "Integer Arithmetic Instructions", extended precision and
 // dot products, against C.
-#include "../conformance.h"
 #include "semantics.h"
+#include "../conformance.h"
 
 TestSuite(integer, .timeout = 240);
 
@@ -47,7 +47,8 @@ static int32_t dot2(uint64_t a, uint64_t b, int32_t c, bool signed_a, bool signe
     uint32_t sum = U32(c);
     for (int i = 0; i < 2; i++) {
         int32_t x = signed_a ? (int16_t)(a >> 16 * i) : (uint16_t)(a >> 16 * i);
-        int32_t y = signed_b ? (int8_t)(b >> 8 * (i + 2 * high)) : (uint8_t)(b >> 8 * (i + 2 * high));
+        int32_t y =
+            signed_b ? (int8_t)(b >> 8 * (i + 2 * high)) : (uint8_t)(b >> 8 * (i + 2 * high));
         sum += (uint32_t)(x * y);
     }
     return S32(sum);
@@ -57,19 +58,17 @@ static int32_t dot2(uint64_t a, uint64_t b, int32_t c, bool signed_a, bool signe
     X(add_s16, "hh", 'h', 0, "add.s16 %hd, %ha, %hb;", U16(a + b))                                 \
     X(add_u32, "rr", 'r', 0, "add.u32 %rd, %ra, %rb;", U32(a + b))                                 \
     X(add_s64, "ll", 'l', 0, "add.s64 %ld, %la, %lb;", a + b)                                      \
-    X(add_sat, "rr", 'r', 0, "add.sat.s32 %rd, %ra, %rb;",                                         \
-      U32(clamp32((int64_t)S32(a) + S32(b))))                                                      \
+    X(add_sat, "rr", 'r', 0, "add.sat.s32 %rd, %ra, %rb;", U32(clamp32((int64_t)S32(a) + S32(b)))) \
     X(sub_u16, "hh", 'h', 0, "sub.u16 %hd, %ha, %hb;", U16(a - b))                                 \
     X(sub_s32, "rr", 'r', 0, "sub.s32 %rd, %ra, %rb;", U32(a - b))                                 \
     X(sub_u64, "ll", 'l', 0, "sub.u64 %ld, %la, %lb;", a - b)                                      \
-    X(sub_sat, "rr", 'r', 0, "sub.sat.s32 %rd, %ra, %rb;",                                         \
-      U32(clamp32((int64_t)S32(a) - S32(b))))                                                      \
+    X(sub_sat, "rr", 'r', 0, "sub.sat.s32 %rd, %ra, %rb;", U32(clamp32((int64_t)S32(a) - S32(b)))) \
     X(mul_lo_s16, "hh", 'h', 0, "mul.lo.s16 %hd, %ha, %hb;", U16((int)S16(a) * S16(b)))            \
     X(mul_hi_s16, "hh", 'h', 0, "mul.hi.s16 %hd, %ha, %hb;", U16(((int)S16(a) * S16(b)) >> 16))    \
     X(mul_hi_u16, "hh", 'h', 0, "mul.hi.u16 %hd, %ha, %hb;", (U32(U16(a)) * U16(b)) >> 16)         \
     X(mul_wide_s16, "hh", 'r', 0, "mul.wide.s16 %rd, %ha, %hb;", U32((int)S16(a) * S16(b)))        \
     X(mul_wide_u16, "hh", 'r', 0, "mul.wide.u16 %rd, %ha, %hb;", U32(U16(a)) * U16(b))             \
-    X(mul_lo_s32, "rr", 'r', 0, "mul.lo.s32 %rd, %ra, %rb;", U32(a * b))                           \
+    X(mul_lo_s32, "rr", 'r', 0, "mul.lo.s32 %rd, %ra, %rb;", U32(a *b))                            \
     X(mul_hi_s32, "rr", 'r', 0, "mul.hi.s32 %rd, %ra, %rb;",                                       \
       U32(((int64_t)S32(a) * S32(b)) >> 32))                                                       \
     X(mul_hi_u32, "rr", 'r', 0, "mul.hi.u32 %rd, %ra, %rb;", (U64(U32(a)) * U32(b)) >> 32)         \
@@ -80,7 +79,7 @@ static int32_t dot2(uint64_t a, uint64_t b, int32_t c, bool signed_a, bool signe
     X(mul_hi_u64, "ll", 'l', 0, "mul.hi.u64 %ld, %la, %lb;", ((u128)a * b) >> 64)                  \
     X(mad_lo_s16, "hhh", 'h', 0, "mad.lo.s16 %hd, %ha, %hb, %hc;",                                 \
       U16((int)S16(a) * S16(b) + S16(c)))                                                          \
-    X(mad_lo_s32, "rrr", 'r', 0, "mad.lo.s32 %rd, %ra, %rb, %rc;", U32(a * b + c))                 \
+    X(mad_lo_s32, "rrr", 'r', 0, "mad.lo.s32 %rd, %ra, %rb, %rc;", U32(a *b + c))                  \
     X(mad_hi_s32, "rrr", 'r', 0, "mad.hi.s32 %rd, %ra, %rb, %rc;",                                 \
       U32((U64((int64_t)S32(a) * S32(b)) >> 32) + c))                                              \
     X(mad_hi_u32, "rrr", 'r', 0, "mad.hi.u32 %rd, %ra, %rb, %rc;",                                 \
@@ -91,10 +90,10 @@ static int32_t dot2(uint64_t a, uint64_t b, int32_t c, bool signed_a, bool signe
       U32(U32((int)S16(a) * S16(b)) + c))                                                          \
     X(mad_wide_s32, "rrl", 'l', 0, "mad.wide.s32 %ld, %ra, %rb, %lc;",                             \
       U64((int64_t)S32(a) * S32(b)) + c)                                                           \
-    X(mad_wide_u32, "rrl", 'l', 0, "mad.wide.u32 %ld, %ra, %rb, %lc;",                             \
-      U64(U32(a)) * U32(b) + c)                                                                    \
+    X(mad_wide_u32, "rrl", 'l', 0, "mad.wide.u32 %ld, %ra, %rb, %lc;", U64(U32(a)) * U32(b) + c)   \
     X(mad_lo_s64, "lll", 'l', 0, "mad.lo.s64 %ld, %la, %lb, %lc;", a *b + c)                       \
-    X(mad_hi_u64, "lll", 'l', 0, "mad.hi.u64 %ld, %la, %lb, %lc;", (uint64_t)(((u128)a * b) >> 64) + c) \
+    X(mad_hi_u64, "lll", 'l', 0, "mad.hi.u64 %ld, %la, %lb, %lc;",                                 \
+      (uint64_t)(((u128)a * b) >> 64) + c)                                                         \
     X(mul24_lo_s32, "rr", 'r', 0, "mul24.lo.s32 %rd, %ra, %rb;", U32(s24(a) * s24(b)))             \
     X(mul24_hi_s32, "rr", 'r', 0, "mul24.hi.s32 %rd, %ra, %rb;", U32((s24(a) * s24(b)) >> 16))     \
     X(mul24_lo_u32, "rr", 'r', 0, "mul24.lo.u32 %rd, %ra, %rb;",                                   \
@@ -146,7 +145,8 @@ static int32_t dot2(uint64_t a, uint64_t b, int32_t c, bool signed_a, bool signe
       U32((U32(a) > U32(b) ? a - b : b - a) + c))                                                  \
     X(sad_s32, "rrr", 'r', 0, "sad.s32 %rd, %ra, %rb, %rc;",                                       \
       U32(U64(magnitude((int64_t)S32(a) - S32(b))) + c))                                           \
-    X(sad_s64, "lll", 'l', 0, "sad.s64 %ld, %la, %lb, %lc;", (S64(a) < S64(b) ? b - a : a - b) + c) \
+    X(sad_s64, "lll", 'l', 0, "sad.s64 %ld, %la, %lb, %lc;",                                       \
+      (S64(a) < S64(b) ? b - a : a - b) + c)                                                       \
     X(sad_u64, "lll", 'l', 0, "sad.u64 %ld, %la, %lb, %lc;", (a < b ? b - a : a - b) + c)
 
 ARITHMETIC(OP_ORACLE)
@@ -157,34 +157,34 @@ Test(integer, arithmetic)
     run_ops(arithmetic, LENGTH(arithmetic));
 }
 
-#define CARRY(X)                                                                                   \
-    X(add_cc_out, "rr", 'r', 0, "add.cc.u32 %r0, %ra, %rb; addc.u32 %rd, 0, 0;",                   \
-      (U64(U32(a)) + U32(b)) >> 32)                                                                \
-    X(add_cc_64, "ll", 'l', 0,                                                                     \
-      "mov.b64 {%r0, %r1}, %la; mov.b64 {%r2, %r3}, %lb; add.cc.u32 %r4, %r0, %r2;"                \
-      " addc.u32 %r5, %r1, %r3; mov.b64 %ld, {%r4, %r5};",                                         \
-      a + b)                                                                                       \
-    X(add_cc_96, "lll", 'r', 0,                                                                    \
-      "mov.b64 {%r0, %r1}, %la; mov.b64 {%r2, %r3}, %lb; add.cc.u32 %r4, %r0, %r2;"                \
-      " addc.cc.u32 %r5, %r1, %r3; addc.u32 %rd, %rc, 0;",                                         \
-      U32((uint64_t)(((u128)a + b) >> 64) + c))                                                    \
-    X(add_cc_u64, "ll", 'l', 0, "add.cc.u64 %l0, %la, %lb; addc.u64 %ld, 0, 0;",                   \
-      (uint64_t)(((u128)a + b) >> 64))                                                             \
-    X(sub_cc_64, "ll", 'l', 0,                                                                     \
-      "mov.b64 {%r0, %r1}, %la; mov.b64 {%r2, %r3}, %lb; sub.cc.u32 %r4, %r0, %r2;"                \
-      " subc.u32 %r5, %r1, %r3; mov.b64 %ld, {%r4, %r5};",                                         \
-      a - b)                                                                                       \
-    X(sub_cc_96, "lll", 'r', 0,                                                                    \
-      "mov.b64 {%r0, %r1}, %la; mov.b64 {%r2, %r3}, %lb; sub.cc.u32 %r4, %r0, %r2;"                \
-      " subc.cc.u32 %r5, %r1, %r3; subc.u32 %rd, %rc, 0;",                                         \
-      U32(c - (a < b)))                                                                            \
-    X(mad_cc_64, "llr", 'l', 0,                                                                    \
-      "cvt.u32.u64 %r0, %la; cvt.u32.u64 %r1, %lb; mad.lo.cc.u32 %r2, %r0, %r1, %rc;"              \
-      " madc.hi.u32 %r3, %r0, %r1, 0; mov.b64 %ld, {%r2, %r3};",                                   \
-      U64(U32(a)) * U32(b) + U32(c))                                                               \
-    X(carry_survives_other_code, "rr", 'r', 0,                                                     \
-      "add.cc.u32 %r0, %ra, %rb; xor.b32 %r1, %ra, %rb; add.u32 %r1, %r1, 5;"                      \
-      " addc.u32 %rd, %r1, 1;",                                                                    \
+#define CARRY(X)                                                                      \
+    X(add_cc_out, "rr", 'r', 0, "add.cc.u32 %r0, %ra, %rb; addc.u32 %rd, 0, 0;",      \
+      (U64(U32(a)) + U32(b)) >> 32)                                                   \
+    X(add_cc_64, "ll", 'l', 0,                                                        \
+      "mov.b64 {%r0, %r1}, %la; mov.b64 {%r2, %r3}, %lb; add.cc.u32 %r4, %r0, %r2;"   \
+      " addc.u32 %r5, %r1, %r3; mov.b64 %ld, {%r4, %r5};",                            \
+      a + b)                                                                          \
+    X(add_cc_96, "lll", 'r', 0,                                                       \
+      "mov.b64 {%r0, %r1}, %la; mov.b64 {%r2, %r3}, %lb; add.cc.u32 %r4, %r0, %r2;"   \
+      " addc.cc.u32 %r5, %r1, %r3; addc.u32 %rd, %rc, 0;",                            \
+      U32((uint64_t)(((u128)a + b) >> 64) + c))                                       \
+    X(add_cc_u64, "ll", 'l', 0, "add.cc.u64 %l0, %la, %lb; addc.u64 %ld, 0, 0;",      \
+      (uint64_t)(((u128)a + b) >> 64))                                                \
+    X(sub_cc_64, "ll", 'l', 0,                                                        \
+      "mov.b64 {%r0, %r1}, %la; mov.b64 {%r2, %r3}, %lb; sub.cc.u32 %r4, %r0, %r2;"   \
+      " subc.u32 %r5, %r1, %r3; mov.b64 %ld, {%r4, %r5};",                            \
+      a - b)                                                                          \
+    X(sub_cc_96, "lll", 'r', 0,                                                       \
+      "mov.b64 {%r0, %r1}, %la; mov.b64 {%r2, %r3}, %lb; sub.cc.u32 %r4, %r0, %r2;"   \
+      " subc.cc.u32 %r5, %r1, %r3; subc.u32 %rd, %rc, 0;",                            \
+      U32(c - (a < b)))                                                               \
+    X(mad_cc_64, "llr", 'l', 0,                                                       \
+      "cvt.u32.u64 %r0, %la; cvt.u32.u64 %r1, %lb; mad.lo.cc.u32 %r2, %r0, %r1, %rc;" \
+      " madc.hi.u32 %r3, %r0, %r1, 0; mov.b64 %ld, {%r2, %r3};",                      \
+      U64(U32(a)) * U32(b) + U32(c))                                                  \
+    X(carry_survives_other_code, "rr", 'r', 0,                                        \
+      "add.cc.u32 %r0, %ra, %rb; xor.b32 %r1, %ra, %rb; add.u32 %r1, %r1, 5;"         \
+      " addc.u32 %rd, %r1, 1;",                                                       \
       U32((U32(a) ^ U32(b)) + 6 + ((U64(U32(a)) + U32(b)) >> 32)))
 
 CARRY(OP_ORACLE)
@@ -195,16 +195,16 @@ Test(integer, carry_chains)
     run_ops(carry, LENGTH(carry));
 }
 
-#define DOT(X)                                                                                     \
-    X(dp4a_ss, "rrr", 'r', 0, "dp4a.s32.s32 %rd, %ra, %rb, %rc;", U32(dot4(a, b, S32(c), 1, 1)))   \
-    X(dp4a_uu, "rrr", 'r', 0, "dp4a.u32.u32 %rd, %ra, %rb, %rc;", U32(dot4(a, b, S32(c), 0, 0)))   \
-    X(dp4a_su, "rrr", 'r', 0, "dp4a.s32.u32 %rd, %ra, %rb, %rc;", U32(dot4(a, b, S32(c), 1, 0)))   \
-    X(dp4a_us, "rrr", 'r', 0, "dp4a.u32.s32 %rd, %ra, %rb, %rc;", U32(dot4(a, b, S32(c), 0, 1)))   \
-    X(dp2a_lo, "rrr", 'r', 0, "dp2a.lo.s32.s32 %rd, %ra, %rb, %rc;",                               \
-      U32(dot2(a, b, S32(c), 1, 1, 0)))                                                            \
-    X(dp2a_hi, "rrr", 'r', 0, "dp2a.hi.u32.s32 %rd, %ra, %rb, %rc;",                               \
-      U32(dot2(a, b, S32(c), 0, 1, 1)))                                                            \
-    X(dp2a_hi_uu, "rrr", 'r', 0, "dp2a.hi.u32.u32 %rd, %ra, %rb, %rc;",                            \
+#define DOT(X)                                                                                   \
+    X(dp4a_ss, "rrr", 'r', 0, "dp4a.s32.s32 %rd, %ra, %rb, %rc;", U32(dot4(a, b, S32(c), 1, 1))) \
+    X(dp4a_uu, "rrr", 'r', 0, "dp4a.u32.u32 %rd, %ra, %rb, %rc;", U32(dot4(a, b, S32(c), 0, 0))) \
+    X(dp4a_su, "rrr", 'r', 0, "dp4a.s32.u32 %rd, %ra, %rb, %rc;", U32(dot4(a, b, S32(c), 1, 0))) \
+    X(dp4a_us, "rrr", 'r', 0, "dp4a.u32.s32 %rd, %ra, %rb, %rc;", U32(dot4(a, b, S32(c), 0, 1))) \
+    X(dp2a_lo, "rrr", 'r', 0, "dp2a.lo.s32.s32 %rd, %ra, %rb, %rc;",                             \
+      U32(dot2(a, b, S32(c), 1, 1, 0)))                                                          \
+    X(dp2a_hi, "rrr", 'r', 0, "dp2a.hi.u32.s32 %rd, %ra, %rb, %rc;",                             \
+      U32(dot2(a, b, S32(c), 0, 1, 1)))                                                          \
+    X(dp2a_hi_uu, "rrr", 'r', 0, "dp2a.hi.u32.u32 %rd, %ra, %rb, %rc;",                          \
       U32(dot2(a, b, S32(c), 0, 0, 1)))
 
 DOT(OP_ORACLE)
@@ -242,8 +242,7 @@ Test(integer, dot_products)
       " selp.u32 %r1, 2, 0, %p1; or.b32 %rd, %r0, %r1;",                                           \
       (S32(a) < S32(b) && (c & 1) ? 1 : 0) | (!(S32(a) < S32(b)) && (c & 1) ? 2 : 0))              \
     X(set_u32, "rr", 'r', 0, "set.gt.u32.s32 %rd, %ra, %rb;", S32(a) > S32(b) ? 0xffffffff : 0)    \
-    X(set_f32, "rr", 'r', 0, "set.le.f32.u32 %rd, %ra, %rb;",                                      \
-      U32(a) <= U32(b) ? 0x3f800000 : 0)                                                           \
+    X(set_f32, "rr", 'r', 0, "set.le.f32.u32 %rd, %ra, %rb;", U32(a) <= U32(b) ? 0x3f800000 : 0)   \
     X(set_and, "rrp", 'r', 0, "set.eq.and.s32.s32 %rd, %ra, %rb, %pc;",                            \
       U32(a) == U32(b) && (c & 1) ? 0xffffffff : 0)                                                \
     X(selp_b32, "rrp", 'r', 0, "selp.b32 %rd, %ra, %rb, %pc;", U32(c & 1 ? a : b))                 \
