@@ -125,16 +125,30 @@ static LLVMValueRef pointer_of(struct emit *e, const struct ir_operand *operand,
     return LLVMBuildIntToPtr(e->b, address, e->ptr, "");
 }
 
+// Register plus displacement is a sum of the register's width: with a 32-bit address it wraps, and
+// compilers count on it (a register below the window, a displacement that leads back into it).
+static LLVMValueRef shared_address(struct emit *e, const struct ir_inst *inst,
+                                   const struct ir_operand *operand)
+{
+    if (operand == NULL) {
+        return shared_pointer(e, emit_int(e, 64, (uint64_t)inst->offset));
+    }
+    LLVMValueRef at =
+        operand->kind == IR_VALUE ? emit_value_bits(e, operand->value) : emit_get(e, operand, 32);
+    if (inst->offset != 0) {
+        unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(at));
+        at = LLVMBuildAdd(e->b, at, emit_int(e, bits, (uint64_t)inst->offset), "");
+    }
+    return shared_pointer(e, at);
+}
+
 LLVMValueRef emit_address(struct emit *e, const struct ir_inst *inst,
                           const struct ir_operand *operand)
 {
     LLVMValueRef base;
     switch (inst->space) {
     case IR_SHARED:
-        base = shared_pointer(e, operand == NULL             ? emit_int(e, 64, 0)
-                                 : operand->kind == IR_VALUE ? emit_value_bits(e, operand->value)
-                                                             : emit_get(e, operand, 32));
-        return emit_gep(e, base, (uint64_t)inst->offset);
+        return shared_address(e, inst, operand);
     case IR_PARAM_ENTRY:
     case IR_ARGUMENT:
     case IR_RETURN:

@@ -89,6 +89,34 @@ Test(spaces, every_space_and_generic)
 }
 
 // Local memory belongs to the thread, also across barriers.
+// A 32-bit address may lie below the window; the displacement leads back into it, modulo 2^32.
+Test(spaces, shared_addresses_wrap)
+{
+    uint32_t out[8];
+    memset(out, 0, sizeof out);
+    struct run run = {
+        .directives = ".shared .align 16 .b8 words[64];\n",
+        .body =
+            " mov.u32 %r0, words; mov.u32 %r1, 11; mov.u32 %r2, 22; mov.u32 %r3, 33;\n"
+            " sub.u32 %r4, %r0, 64; add.u32 %r5, %r0, 4096;\n"
+            " st.shared.u32 [%r4+72], %r1; ld.shared.u32 %r6, [words+8]; st.global.u32 [%out], "
+            "%r6;\n"
+            " st.shared.v2.u32 [%r4+80], {%r2, %r3}; ld.shared.v2.u32 {%r7, %r8}, [%r5+-4080];\n"
+            " st.global.u32 [%out+4], %r7; st.global.u32 [%out+8], %r8;\n"
+            " atom.shared.add.u32 %r9, [%r4+72], 5; atom.shared.add.u32 %r10, [%r5+-4088], 7;\n"
+            " st.global.u32 [%out+12], %r9; st.global.u32 [%out+16], %r10;\n"
+            " ld.shared.u32 %r11, [%r4+72]; st.global.u32 [%out+20], %r11;\n",
+        .grid = 1,
+        .block = 1,
+        .out = out,
+        .out_count = 8};
+    OK(run_kernel(&run));
+    const uint32_t want[6] = {11, 22, 33, 11, 16, 23};
+    for (int i = 0; i < 6; i++) {
+        cr_assert(out[i] == want[i], "%d: %u, expected %u", i, out[i], want[i]);
+    }
+}
+
 Test(spaces, local_memory_survives_barriers)
 {
     uint32_t out[64];
