@@ -169,6 +169,27 @@ Test(streams, legacy_stream_waits_for_blocking_streams)
     OK(cudaStreamQuery(stream));
 }
 
+static void do_nothing(void *argument)
+{
+    (void)argument;
+}
+
+// What the legacy stream has waited for is over for every caller, at once: many rounds, because
+// the moment between the two is short.
+Test(streams, work_before_the_legacy_stream_is_over_after_it)
+{
+    cudaStream_t stream;
+    int *p = NULL;
+    OK(cudaMalloc((void **)&p, sizeof *p));
+    OK(cudaStreamCreate(&stream));
+    for (int i = 0; i < 5000; i++) {
+        OK(cudaLaunchHostFunc(stream, do_nothing, NULL));
+        OK(cudaMemsetAsync(p, 1, sizeof *p, 0));
+        OK(cudaStreamSynchronize(0));
+        OK(cudaStreamQuery(stream));
+    }
+}
+
 Test(streams, blocking_streams_wait_for_the_legacy_stream)
 {
     struct gate gate = GATE;

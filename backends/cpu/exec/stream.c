@@ -4,6 +4,7 @@
 // and helping while waiting. What an operation does is elsewhere (copy.c, grid.c, event.c).
 #include "stream.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -368,6 +369,7 @@ static void run_op(struct irtb_stream *stream, struct exec_op *op)
         }
         break;
     case EXEC_OP_RECORD:
+        atomic_store(&stream->recorded, op->record->target);
         exec_record_complete(op->record);
         exec_record_unref(op->record);
         break;
@@ -559,10 +561,15 @@ cudaError_t exec_stream_query(struct irtb_stream *stream)
     if (error) {
         return error;
     }
-    if (atomic_load(&stream->completed) >= atomic_load(&stream->enqueued)) {
-        return cudaSuccess;
+    uint64_t enqueued = atomic_load(&stream->enqueued);
+    // Who saw the last event complete must not find the stream busy: the count follows at once.
+    while (atomic_load(&stream->completed) < enqueued) {
+        if (atomic_load(&stream->recorded) < enqueued) {
+            return cudaErrorNotReady;
+        }
+        sched_yield();
     }
-    return cudaErrorNotReady;
+    return cudaSuccess;
 }
 
 cudaError_t exec_stream_synchronize(struct irtb_stream *stream)

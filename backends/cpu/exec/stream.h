@@ -60,6 +60,7 @@ struct irtb_stream {
     struct exec_record *blocked_on; // lock; valid while BLOCKED (the operation holds a reference)
     _Atomic uint64_t enqueued;      // operations queued so far; written under the lock
     _Atomic uint64_t completed;     // … and completed, in order
+    _Atomic uint64_t recorded;      // `completed` after the newest record that is completing
     _Atomic uint32_t wake;          // futex of waiters
     _Atomic uint32_t waiters;
     _Atomic uint32_t refs;                       // handle, queued work, records
