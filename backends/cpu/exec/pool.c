@@ -111,8 +111,30 @@ void exec_pool_stop(unsigned wait_ms)
 
 // ---------------------------------------------------------------- threads
 
+struct thread_start {
+    void *(*function)(void *);
+    void *argument;
+    char name[16];
+};
+
+// A thread names itself: nobody else may use its handle, for it is detached and may end at once.
+static void *thread_main(void *argument)
+{
+    struct thread_start start = *(struct thread_start *)argument;
+    free(argument);
+    pthread_setname_np(pthread_self(), start.name);
+    return start.function(start.argument);
+}
+
 int exec_thread_start(void *(*function)(void *), void *argument, const char *name)
 {
+    struct thread_start *start = malloc(sizeof *start);
+    if (!start) {
+        return ENOMEM;
+    }
+    start->function = function;
+    start->argument = argument;
+    snprintf(start->name, sizeof start->name, "%s", name);
     // Workers leave every asynchronous signal to the application's threads.
     sigset_t block, old;
     sigfillset(&block);
@@ -125,17 +147,18 @@ int exec_thread_start(void *(*function)(void *), void *argument, const char *nam
     pthread_attr_t attributes;
     int r = pthread_attr_init(&attributes);
     if (r) {
+        free(start);
         return r;
     }
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_BLOCK, &block, &old);
     pthread_t thread;
-    r = pthread_create(&thread, &attributes, function, argument);
+    r = pthread_create(&thread, &attributes, thread_main, start);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
-    if (!r) {
-        pthread_setname_np(thread, name);
+    if (r) {
+        free(start);
     }
     return r;
 }
