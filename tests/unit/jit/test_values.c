@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Known answers of PTX instructions, from the PTX ISA, from shared/cases.md (P2, P4, P6, P8, P9,
-// P11, P12, P14, P16) and worked out by hand. Rows with the same body run as one kernel.
+// Known answers of PTX instructions, from the PTX ISA, from public reports about comparable systems,
+// and worked out by hand. Rows with the same body run as one kernel.
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
