@@ -20,29 +20,7 @@ cudaError_t irt_core_cudaHostAlloc(void **pHost, size_t size, unsigned int flags
         *pHost = NULL;
         return cudaSuccess;
     }
-    if (size > PTRDIFF_MAX) {
-        return cudaErrorMemoryAllocation;
-    }
-    struct irt_device *device = irt_device_current();
-    void *ptr;
-    cudaError_t error =
-        irt_backend()->memory_alloc(device->id, IRTB_MEMORY_HOST, size, flags, &ptr);
-    if (error) {
-        return error;
-    }
-    struct irt_memory memory = {.start = ptr,
-                                .size = size,
-                                .type = IRT_MEMORY_HOST,
-                                .device = device,
-                                .flags = flags,
-                                .device_start = ptr};
-    error = irt_memory_add(&memory);
-    if (error) {
-        irt_memory_release(&memory);
-        return error;
-    }
-    *pHost = ptr;
-    return cudaSuccess;
+    return irt_memory_allocate(IRT_MEMORY_HOST, IRTB_MEMORY_HOST, size, flags, pHost);
 }
 
 cudaError_t irt_core_cudaMallocHost(void **ptr, size_t size)

@@ -36,9 +36,8 @@ cudaError_t irt_memory_drain(const struct irt_memory *memory)
     return first;
 }
 
-// Allocates on the current device and enters the map.
-static cudaError_t allocate(enum irt_memory_type type, enum irtb_memory_kind kind, size_t size,
-                            unsigned flags, void **ret_ptr)
+cudaError_t irt_memory_allocate(enum irt_memory_type type, enum irtb_memory_kind kind, size_t size,
+                                unsigned flags, void **ret_ptr)
 {
     struct irt_device *device = irt_device_current();
     if (size > PTRDIFF_MAX) {
@@ -77,7 +76,7 @@ cudaError_t irt_core_cudaMalloc(void **devPtr, size_t size)
         *devPtr = NULL;
         return cudaSuccess;
     }
-    return allocate(IRT_MEMORY_DEVICE, IRTB_MEMORY_DEVICE, size, 0, devPtr);
+    return irt_memory_allocate(IRT_MEMORY_DEVICE, IRTB_MEMORY_DEVICE, size, 0, devPtr);
 }
 
 // Rows of `width` bytes, padded. False when the sizes overflow.
@@ -107,7 +106,8 @@ static cudaError_t allocate_pitched(size_t width, size_t height, size_t depth, v
         *ret_pitch = pitch;
         return cudaSuccess;
     }
-    cudaError_t error = allocate(IRT_MEMORY_DEVICE, IRTB_MEMORY_DEVICE, size, 0, ret_ptr);
+    cudaError_t error =
+        irt_memory_allocate(IRT_MEMORY_DEVICE, IRTB_MEMORY_DEVICE, size, 0, ret_ptr);
     if (!error) {
         *ret_pitch = pitch;
     }
@@ -145,7 +145,7 @@ cudaError_t irt_core_cudaMallocManaged(void **devPtr, size_t size, unsigned int 
     if (!irt_device_current()->info.prop.managedMemory) {
         return irt_unsupported("cudaMallocManaged");
     }
-    return allocate(IRT_MEMORY_MANAGED, IRTB_MEMORY_MANAGED, size, flags, devPtr);
+    return irt_memory_allocate(IRT_MEMORY_MANAGED, IRTB_MEMORY_MANAGED, size, flags, devPtr);
 }
 
 cudaError_t irt_core_cudaFree(void *devPtr)

@@ -54,6 +54,12 @@ bool irt_memory_overlap(const void *start, size_t size, struct irt_memory *ret_m
 // True for types that device code and the "device" side of a copy may use.
 bool irt_memory_on_device(const struct irt_memory *memory);
 
+// Allocates `size` > 0 bytes of `kind` on the current device and adds them as `type`. When the
+// device has no more, what its pools keep is given up first. cudaErrorMemoryAllocation; others from
+// the backend. ret_ptr is written only on success. Any thread; hold no lock.
+cudaError_t irt_memory_allocate(enum irt_memory_type type, enum irtb_memory_kind kind, size_t size,
+                                unsigned flags, void **ret_ptr);
+
 // Gives the memory itself back to the backend, after irt_memory_remove. Nothing for variables,
 // which are their module's.
 cudaError_t irt_memory_release(const struct irt_memory *memory);
