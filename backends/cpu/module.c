@@ -235,8 +235,8 @@ cudaError_t cpu_function_info(struct irtb_function *function, struct irtb_functi
     info.attributes.localSizeBytes = code->local_size;
     info.attributes.maxThreadsPerBlock = max_threads(f);
     info.attributes.numRegs = REPORTED_REGISTERS;
-    info.attributes.ptxVersion = cpu.arch->major * 10 + cpu.arch->minor;
-    info.attributes.binaryVersion = info.attributes.ptxVersion;
+    info.attributes.ptxVersion = (int)f->target;
+    info.attributes.binaryVersion = cpu.arch->major * 10 + cpu.arch->minor;
     info.attributes.maxDynamicSharedSizeBytes = max_dynamic(function);
     info.attributes.preferredShmemCarveout = atomic_load(&function->carveout);
     info.attributes.clusterDimMustBeSet = f->explicit_cluster;

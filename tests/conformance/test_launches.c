@@ -3,6 +3,7 @@
 // Kernel launches: both launch interfaces, every limit, attributes, occupancy, shared memory,
 // registration and its end.
 #include "conformance.h"
+#include "ptx_module.h"
 
 TestSuite(launches, .timeout = 60);
 
@@ -124,6 +125,24 @@ Test(launches, function_attributes)
     OK(cudaFuncSetCacheConfig(kernel_stub(KERNEL_ADD_ONE), cudaFuncCachePreferShared));
     EXPECT(cudaErrorInvalidValue,
            cudaFuncSetAttribute(kernel_stub(KERNEL_ADD_ONE), (enum cudaFuncAttribute)77, 1));
+}
+
+// ptxVersion is that of the code, binaryVersion that of the device.
+Test(launches, versions_of_a_function)
+{
+    static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                               ".visible .entry old() { ret; }\n";
+    static const char *const names[] = {"old"};
+    struct cudaFuncAttributes a;
+    int major = 0, minor = 0;
+    struct ptx_module *module = ptx_module_register(text, names, 1);
+    cr_assert(module != NULL);
+    ptx_module_end(module);
+    OK(cudaFuncGetAttributes(&a, ptx_module_stub(module, 0)));
+    OK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    OK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+    cr_assert(a.ptxVersion == 75, "ptxVersion %d", a.ptxVersion);
+    cr_assert(a.binaryVersion == 10 * major + minor, "binaryVersion %d", a.binaryVersion);
 }
 
 Test(launches, occupancy)

@@ -104,6 +104,7 @@ static int list_functions(struct jit_program *p)
         struct jit_function *out = &p->functions[i];
         out->name = p->ir->functions[i].name;
         out->is_entry = f->is_entry && f->has_body;
+        out->target = p->ir->modules[p->ir->functions[i].unit]->sm;
         out->address = IR_FUNCTION_ADDRESS(i);
         memcpy(out->maxntid, f->maxntid, sizeof(out->maxntid));
         memcpy(out->reqntid, f->reqntid, sizeof(out->reqntid));

@@ -13,7 +13,7 @@
 
 #include "jit.h"
 
-#define JIT_ENGINE_ABI 1u
+#define JIT_ENGINE_ABI 2u
 #define JIT_ENGINE_SYMBOL "jit_engine_table" // const struct jit_engine jit_engine_table
 #define JIT_ENGINE_MODULE "libirt-cpu-jit.so"
 
@@ -31,6 +31,7 @@ struct jit_param {
 struct jit_function {
     const char *name;
     bool is_entry;
+    uint32_t target;                   // the .target of its PTX unit: 80 for sm_80
     uint32_t param_count, params_size; // entries only
     const struct jit_param *params;
     uint32_t maxntid[3], reqntid[3], cluster[3]; // 0 when not given
