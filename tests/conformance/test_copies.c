@@ -39,23 +39,27 @@ Test(copies, round_trip_of_every_kind)
     free(back);
 }
 
-// The source of a pageable copy may change as soon as the call is back.
+// The source of a pageable copy may change as soon as the call is back, also while the stream is
+// held by earlier work.
 Test(copies, pageable_source_is_taken_at_once)
 {
     cudaStream_t stream;
-    int *flag = NULL, *device = NULL, *sink = NULL, back = 0;
+    int *flag = NULL, *device = NULL, *sink = NULL, back = 0, source = 1234;
     kernels_register();
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaMallocHost((void **)&flag, sizeof *flag));
     OK(cudaMalloc((void **)&device, sizeof *device));
     OK(cudaMalloc((void **)&sink, sizeof *sink));
-    *(volatile int *)flag = 1;
-    int source = 1234;
+    *(volatile int *)flag = 0;
+    void *arguments[] = {&flag, &sink};
+    OK(kernel_launch(KERNEL_WAIT_FLAG, 1, 1, arguments, 0, stream));
     OK(cudaMemcpyAsync(device, &source, sizeof source, cudaMemcpyHostToDevice, stream));
+    EXPECT(cudaErrorNotReady, cudaStreamQuery(stream));
     source = 0;
+    *(volatile int *)flag = 1;
     OK(cudaStreamSynchronize(stream));
     OK(cudaMemcpy(&back, device, sizeof back, cudaMemcpyDeviceToHost));
-    cr_assert(back == 1234);
+    cr_assert(back == 1234, "%d", back);
 }
 
 Test(copies, unpinned_stack_array_on_the_null_stream)
