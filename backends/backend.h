@@ -209,3 +209,11 @@ struct irtb_backend {
 
 // The one symbol a backend module exports.
 const struct irtb_backend *irtb_backend_entry(void);
+    // Name of the kernel number `index`, in the order of the code; NULL past the last one. The text
+    // lives as long as the module. The same for variables (not the shared ones). May be NULL both:
+    // code can be registered then, but not loaded by hand.
+    const char *(*module_function_name)(struct irtb_module *module, size_t index);
+    const char *(*module_variable_name)(struct irtb_module *module, size_t index);
+    // One line that says why the calling thread's last module_load or function_compile failed; ""
+    // when it did not. Valid until its next one. May be NULL.
+    const char *(*failure_text)(void);

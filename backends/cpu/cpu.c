@@ -4,6 +4,11 @@
 // the device or stream. Everything else is in device.c, memory.c, module.c and exec/.
 #include "cpu.h"
 
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "program.h"
 #include "exec/pool.h"
 #include "exec/print.h"
 
@@ -165,3 +170,6 @@ EXPORT const struct irtb_backend *irtb_backend_entry(void)
 {
     return &backend;
 }
+    .module_function_name = cpu_module_function_name,
+    .module_variable_name = cpu_module_variable_name,
+    .failure_text = cpu_program_failure,

@@ -63,3 +63,5 @@ cudaError_t cpu_function_set_attribute(struct irtb_function *function,
 cudaError_t cpu_function_occupancy(struct irtb_function *function, int block_size,
                                    size_t dynamic_shared, int *ret_blocks);
 cudaError_t cpu_function_compile(struct irtb_function *function);
+const char *cpu_module_function_name(struct irtb_module *module, size_t index);
+const char *cpu_module_variable_name(struct irtb_module *module, size_t index);

@@ -167,6 +167,28 @@ cudaError_t cpu_module_variable(struct irtb_module *module, const char *name, vo
     return cudaSuccess;
 }
 
+const char *cpu_module_function_name(struct irtb_module *module, size_t index)
+{
+    const struct cpu_program *program = module->program;
+    for (size_t i = 0; i < program->function_count; i++) {
+        if (program->functions[i].is_entry && index-- == 0) {
+            return program->functions[i].name;
+        }
+    }
+    return NULL;
+}
+
+const char *cpu_module_variable_name(struct irtb_module *module, size_t index)
+{
+    const struct cpu_program *program = module->program;
+    for (size_t i = 0; i < program->variable_count; i++) {
+        if (!program->variables[i].is_shared && index-- == 0) {
+            return program->variables[i].name;
+        }
+    }
+    return NULL;
+}
+
 cudaError_t cpu_module_bind_variable(struct irtb_module *module, const char *name, void *ptr)
 {
     size_t index;

@@ -18,6 +18,13 @@ static struct {
     struct cpu_program *list;
 } programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static _Thread_local char failure[MESSAGE_SIZE];
+
+const char *cpu_program_failure(void)
+{
+    return failure;
+}
+
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 static const struct jit_engine *engine;
 
@@ -235,6 +242,7 @@ static cudaError_t program_create(const struct irtb_code_unit *units, size_t cou
     free(sources);
     if (r) {
         CPU_LOG("cpu", CPU_ERROR, "PTX cannot be loaded: %s", message);
+        memcpy(failure, message, sizeof failure);
         program->program = NULL;
         program_destroy(program);
         return cudaErrorInvalidPtx;
@@ -255,6 +263,7 @@ static cudaError_t program_create(const struct irtb_code_unit *units, size_t cou
 cudaError_t cpu_program_get(const struct irtb_code_unit *units, size_t count,
                             struct cpu_program **ret_program)
 {
+    failure[0] = '\0';
     pthread_mutex_lock(&programs.lock);
     struct cpu_program *program = find_locked(units, count);
     pthread_mutex_unlock(&programs.lock);
@@ -310,6 +319,7 @@ static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *
     if (r) {
         CPU_LOG("cpu", CPU_ERROR, "kernel %s cannot be compiled: %s", kernel->function->name,
                 message);
+        memcpy(failure, message, sizeof failure);
         return cudaErrorNotSupported;
     }
     kernel->code = code;
@@ -341,6 +351,7 @@ cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *k
     if (atomic_load_explicit(&kernel->ready, memory_order_acquire)) {
         return cudaSuccess;
     }
+    failure[0] = '\0';
     pthread_mutex_lock(&kernel->lock);
     while (kernel->state == CPU_KERNEL_COMPILING) {
         pthread_cond_wait(&kernel->changed, &kernel->lock);

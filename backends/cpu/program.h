@@ -50,5 +50,9 @@ cudaError_t cpu_program_get(const struct irtb_code_unit *units, size_t count,
                             struct cpu_program **ret_program);
 void cpu_program_put(struct cpu_program *program);
 
+// Why the calling thread's last cpu_program_get or cpu_kernel_compile failed, "" when it did not.
+// Valid until its next one.
+const char *cpu_program_failure(void);
+
 // Compiles the kernel unless it is. cudaErrorNotSupported with a message when it cannot be.
 cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *kernel);

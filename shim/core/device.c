@@ -196,6 +196,11 @@ void irt_device_make_current(struct irt_device *device)
     current = device->ordinal + 1;
 }
 
+unsigned irt_device_arch(const struct irt_device *device)
+{
+    return (unsigned)(device->info.prop.major * 10 + device->info.prop.minor);
+}
+
 cudaError_t irt_device_error(const struct irt_device *device)
 {
     return (cudaError_t)atomic_load_explicit(&device->lost, memory_order_relaxed);

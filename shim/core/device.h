@@ -42,6 +42,9 @@ struct irt_device *irt_device_current(void);
 // Makes it current for the calling thread.
 void irt_device_make_current(struct irt_device *device);
 
+// Its compute capability as the architecture number of code: 80 for 8.0.
+unsigned irt_device_arch(const struct irt_device *device);
+
 // The fault that made the device unusable, or cudaSuccess. One relaxed load. Functions that waited
 // for work of the device return this, so that a fault surfaces where CUDA surfaces it.
 cudaError_t irt_device_error(const struct irt_device *device);

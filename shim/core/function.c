@@ -151,22 +151,52 @@ static cudaError_t check_attribute(const struct irt_loaded *loaded,
     }
 }
 
-cudaError_t irt_core_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
+static cudaError_t set_attribute(struct irt_kernel *kernel, struct irt_device *device,
+                                 enum cudaFuncAttribute attr, int value)
 {
-    struct irt_kernel *kernel;
     struct irt_loaded *loaded;
-    cudaError_t e = irt_kernel_get_loaded(func, &kernel, &loaded);
-    if (e) {
-        return e;
+    cudaError_t e = irt_kernel_load(kernel, device, &loaded);
+    if (!e) {
+        e = check_attribute(loaded, &device->info.prop, attr, value);
     }
-    e = check_attribute(loaded, &irt_device_current()->info.prop, attr, value);
     if (!e) {
         e = irt_backend()->function_set_attribute(loaded->function, attr, value);
     }
     if (!e && attr == cudaFuncAttributeMaxDynamicSharedMemorySize) {
         atomic_store_explicit(&loaded->dynamic_shared_max, value, memory_order_relaxed);
     }
-    irt_kernel_put(kernel);
+    return e;
+}
+
+cudaError_t irt_core_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
+{
+    struct irt_kernel *kernel;
+    cudaError_t e = irt_kernel_get(func, &kernel);
+    if (!e) {
+        e = set_attribute(kernel, irt_device_current(), attr, value);
+        irt_kernel_put(kernel);
+    }
+    return e;
+}
+
+cudaError_t irt_core_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
+                                                     enum cudaFuncAttribute attr, int value,
+                                                     int device)
+{
+    struct irt_kernel *object;
+    struct irt_device *on = irt_device_at(device);
+    if (!on) {
+        return cudaErrorInvalidDevice;
+    }
+    if (irt_kernel_is_host_function((const void *)kernel)) {
+        return cudaErrorInvalidResourceHandle; // only handles count here
+    }
+    cudaError_t e = irt_kernel_get((const void *)kernel, &object);
+    if (e) {
+        return cudaErrorInvalidResourceHandle;
+    }
+    e = set_attribute(object, on, attr, value);
+    irt_kernel_put(object);
     return e;
 }
 

@@ -6,10 +6,10 @@
 #include "shim/core/module.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/core/api_rules.h"
 #include "shim/core/memory.h"
 #include "shim/core/registry.h"
 #include "shim/core/stream.h"
@@ -39,127 +39,11 @@ static const char *file_name(const struct irt_module *module)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-static unsigned arch_of(const struct irt_device *device)
+static cudaError_t choose_code(struct irt_module *module, const struct irt_device *device)
 {
-    const struct cudaDeviceProp *prop = &device->info.prop;
-    return (unsigned)(prop->major * 10 + prop->minor);
-}
-
-static void report_no_ptx(const struct irt_module *module, const struct irt_fatbin *fatbin,
-                          unsigned arch)
-{
-    char inside[512];
-    irt_fatbin_describe(fatbin, inside, sizeof(inside));
-    irt_log("module", IRT_LOG_ERROR,
-            "%s: its fat binary holds no PTX that could be compiled here, only: %s; rebuild it "
-            "with PTX, for example nvcc -gencode arch=compute_%u,code=compute_%u",
-            file_name(module), inside, arch, arch);
-}
-
-// Unpacks one entry as the next unit of the module.
-static cudaError_t add_unit(struct irt_module *module, const struct irt_fatbin_entry *entry)
-{
-    char *text;
-    size_t size;
-    enum irt_fatbin_result result = irt_fatbin_text(entry, &text, &size);
-    if (result == IRT_FATBIN_NO_MEMORY) {
-        return cudaErrorMemoryAllocation;
-    }
-    if (result != IRT_FATBIN_OK) {
-        irt_log("module", IRT_LOG_ERROR, "%s: PTX for compute_%u: %s", file_name(module),
-                entry->arch, irt_fatbin_result_text(result));
-        return cudaErrorInvalidKernelImage;
-    }
-    struct irtb_code_unit *grown =
-        realloc(module->units, (module->unit_count + 1) * sizeof(*grown));
-    char *name = NULL;
-    if (grown) {
-        module->units = grown;
-        if (asprintf(&name, "%s, module %u, unit %zu (compute_%u%.*s)", file_name(module),
-                     module->number, module->unit_count, entry->arch, entry->variant != 0,
-                     &entry->variant) < 0) {
-            name = NULL;
-        }
-    }
-    if (!name) {
-        free(text);
-        return cudaErrorMemoryAllocation;
-    }
-    module->units[module->unit_count++] =
-        (struct irtb_code_unit){.text = text, .size = size, .name = name};
-    return cudaSuccess;
-}
-
-static cudaError_t malformed(const struct irt_module *module, enum irt_fatbin_result result)
-{
-    irt_log("module", IRT_LOG_ERROR, "%s: fat binary: %s", file_name(module),
-            irt_fatbin_result_text(result));
-    return cudaErrorInvalidKernelImage;
-}
-
-// The unit of one fat binary. `optional`: one that is empty adds nothing and is no error.
-static cudaError_t add_fatbin(struct irt_module *module, const void *data, unsigned arch,
-                              bool optional)
-{
-    struct irt_fatbin fatbin;
-    struct irt_fatbin_entry entry;
-    enum irt_fatbin_result result = irt_fatbin_open_registered(data, &fatbin);
-    if (result != IRT_FATBIN_OK) {
-        return malformed(module, result);
-    }
-    if (optional && fatbin.next == fatbin.end) {
-        return cudaSuccess;
-    }
-    result = irt_fatbin_choose(&fatbin, arch, &entry);
-    if (result == IRT_FATBIN_NO_PTX) {
-        report_no_ptx(module, &fatbin, arch);
-        return cudaErrorNoKernelImageForDevice;
-    }
-    return result == IRT_FATBIN_OK ? add_unit(module, &entry) : malformed(module, result);
-}
-
-// Code linked from several translation units (-rdc): a whole text if there is one, else the units.
-static cudaError_t add_linked(struct irt_module *module, unsigned arch)
-{
-    const struct irt_fatbin_wrapper *wrapper = module->wrapper;
-    struct irt_fatbin whole;
-    struct irt_fatbin_entry entry;
-    if (irt_fatbin_open_registered(wrapper->data, &whole) == IRT_FATBIN_OK &&
-        irt_fatbin_choose(&whole, arch, &entry) == IRT_FATBIN_OK) {
-        return add_unit(module, &entry);
-    }
-    for (size_t i = 0; wrapper->linked[i]; i++) {
-        cudaError_t e = add_fatbin(module, wrapper->linked[i], arch, true);
-        if (e) {
-            return e;
-        }
-    }
-    return module->unit_count ? cudaSuccess : add_fatbin(module, wrapper->data, arch, false);
-}
-
-static cudaError_t choose_units(struct irt_module *module, unsigned arch)
-{
-    const struct irt_fatbin_wrapper *wrapper = module->wrapper;
-    if (!wrapper || wrapper->magic != IRT_FATBIN_WRAPPER_MAGIC ||
-        (wrapper->version != 1 && wrapper->version != 2)) {
-        irt_log("module", IRT_LOG_ERROR, "module %u: what was registered is no fat binary",
-                module->number);
-        return cudaErrorInvalidKernelImage;
-    }
-    return wrapper->version == 2 && wrapper->linked
-               ? add_linked(module, arch)
-               : add_fatbin(module, wrapper->data, arch, false);
-}
-
-static void drop_units(struct irt_module *module)
-{
-    for (size_t i = 0; i < module->unit_count; i++) {
-        free((void *)module->units[i].text);
-        free((void *)module->units[i].name);
-    }
-    free(module->units);
-    module->units = NULL;
-    module->unit_count = 0;
+    const struct irt_code_origin origin = {
+        .name = file_name(module), .number = module->number, .arch = irt_device_arch(device)};
+    return irt_code_from_wrapper(module->wrapper, &origin, &module->code);
 }
 
 // ---- loading ----
@@ -179,7 +63,9 @@ static cudaError_t add_variable(struct irt_variable *variable, struct irt_device
     if (variable->managed) {
         variable->managed_storage = ptr;
         variable->module->managed_owner = device;
-        *(void **)variable->host = ptr;
+        if (variable->host) {
+            *(void **)variable->host = ptr;
+        }
     }
     if (size) {
         cudaError_t e = irt_memory_add(&(struct irt_memory){
@@ -227,7 +113,7 @@ static cudaError_t load_locked(struct irt_module *module, struct irt_device *dev
                                struct irtb_module **ret_code)
 {
     if (!module->chosen) {
-        module->choice_error = choose_units(module, arch_of(device));
+        module->choice_error = choose_code(module, device);
         module->chosen = true;
     }
     if (module->choice_error) {
@@ -235,7 +121,7 @@ static cudaError_t load_locked(struct irt_module *module, struct irt_device *dev
     }
     struct irtb_module *code;
     cudaError_t e =
-        irt_backend()->module_load(device->id, module->units, module->unit_count, &code);
+        irt_backend()->module_load(device->id, module->code.units, module->code.count, &code);
     if (e) {
         return e;
     }
@@ -290,7 +176,7 @@ cudaError_t irt_module_init_managed(struct irt_module *module, struct irt_device
     // The program reads through the pointers without asking.
     irt_mutex_lock(&module->lock);
     for (struct irt_variable *v = module->variables; v; v = v->next) {
-        void **pointer = v->managed ? (void **)v->host : NULL;
+        void **pointer = v->managed ? (void **)v->host : NULL; // NULL: of a library
         if (pointer && !*pointer) {
             irt_log("module", IRT_LOG_ERROR,
                     "managed variable %s reads as zero: its module cannot be loaded", v->name);
@@ -301,7 +187,93 @@ cudaError_t irt_module_init_managed(struct irt_module *module, struct irt_device
     return e;
 }
 
+// ---- contents ----
+
+static cudaError_t list_kernels(struct irt_module *module, struct irtb_module *code)
+{
+    const char *name;
+    struct irt_kernel **end = &module->kernels;
+    for (size_t i = 0; (name = irt_backend()->module_function_name(code, i)) != NULL; i++) {
+        size_t size = strlen(name) + 1;
+        struct irt_kernel *kernel = calloc(1, sizeof(*kernel) + size);
+        if (!kernel) {
+            return cudaErrorMemoryAllocation;
+        }
+        kernel->module = module;
+        memcpy(kernel->name, name, size);
+        *end = kernel;
+        end = &kernel->next;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t list_variables(struct irt_module *module, struct irtb_module *code)
+{
+    const char *name;
+    for (size_t i = 0; (name = irt_backend()->module_variable_name(code, i)) != NULL; i++) {
+        size_t size = strlen(name) + 1;
+        struct irt_variable *variable = calloc(1, sizeof(*variable) + size);
+        void *ptr;
+        if (!variable) {
+            return cudaErrorMemoryAllocation;
+        }
+        variable->module = module;
+        memcpy(variable->name, name, size);
+        variable->next = module->variables;
+        module->variables = variable;
+        cudaError_t e =
+            irt_backend()->module_variable(code, name, &ptr, &variable->size, &variable->managed);
+        if (e) {
+            return e;
+        }
+    }
+    return cudaSuccess;
+}
+
+cudaError_t irt_module_list(struct irt_module *module, struct irt_device *device,
+                            struct irtb_module *code)
+{
+    if (!irt_backend()->module_function_name || !irt_backend()->module_variable_name) {
+        return irt_unsupported("code loaded by hand (cudaLibraryLoadData)");
+    }
+    cudaError_t e = list_kernels(module, code);
+    if (!e) {
+        e = list_variables(module, code);
+    }
+    // Loading put no variable into the map of memory: none was known then.
+    for (struct irt_variable *v = module->variables; v && !e; v = v->next) {
+        e = add_variable(v, device, code);
+    }
+    return e;
+}
+
+cudaError_t irt_module_variable(struct irt_module *module, const char *name, bool managed,
+                                struct irt_device *device, void **ret_ptr, size_t *ret_size)
+{
+    const struct irt_variable *variable = module->variables;
+    while (variable && strcmp(variable->name, name) != 0) {
+        variable = variable->next;
+    }
+    if (!variable || (managed && !variable->managed)) {
+        return cudaErrorSymbolNotFound;
+    }
+    struct irtb_module *code;
+    cudaError_t e = irt_module_load(module, device, &code);
+    bool is_managed;
+    return e ? e : irt_backend()->module_variable(code, name, ret_ptr, ret_size, &is_managed);
+}
+
 // ---- kernels ----
+
+// What the loader of a module said about its launches.
+static void apply_limits(const struct irt_module_limits *limits, struct irtb_function_info *info)
+{
+    bool said = info->max_block[0] || info->required_block[0];
+    if (limits->max_threads && (!said || limits->override)) {
+        info->max_block[0] = limits->max_threads;
+        info->max_block[1] = info->max_block[2] = 1;
+    }
+}
 
 static cudaError_t load_kernel(struct irt_kernel *kernel, struct irtb_module *code,
                                struct irt_loaded **ret_loaded)
@@ -319,6 +291,7 @@ static cudaError_t load_kernel(struct irt_kernel *kernel, struct irtb_module *co
         free(loaded);
         return e;
     }
+    apply_limits(&kernel->module->limits, &loaded->info);
     atomic_init(&loaded->dynamic_shared_max, loaded->info.attributes.maxDynamicSharedSizeBytes);
     *ret_loaded = loaded;
     return cudaSuccess;
@@ -449,7 +422,7 @@ void irt_module_discard(struct irt_module *module)
         free(atomic_load(&k->loaded));
     }
     if (alive || !module->devices) {
-        drop_units(module); // else code that still runs may refer to the texts
+        irt_code_free(&module->code); // else code that still runs may refer to the texts
     }
     free(module->devices);
 }
@@ -483,7 +456,7 @@ void irt_module_reset_device(struct irt_device *device)
 static void restore_one(struct irt_module *module, void *context)
 {
     for (struct irt_variable *v = module->variables; v; v = v->next) {
-        if (v->managed && !v->managed_storage && *(void **)v->host) {
+        if (v->managed && v->host && !v->managed_storage && *(void **)v->host) {
             irt_module_init_managed(module, context);
             return;
         }

@@ -58,6 +58,47 @@ cudaError_t irt_kernel_compile(struct irt_loaded *loaded);
 cudaError_t irt_symbol_find(const void *symbol, struct irt_device *device, void **ret_ptr,
                             size_t *ret_size);
 
+// ---- code that the program loads by hand (library.c, shim/driver/module.c) ----
+
+struct irt_code;
+
+// What the loader says about launches of a module's kernels.
+struct irt_module_limits {
+    unsigned max_threads; // per block, 0: as the code says
+    bool override;        // max_threads counts even where the code says something else
+};
+
+// A number for messages, unique in the process.
+unsigned irt_module_number(void);
+
+// A module that nobody registered, from `code`, which is taken over in any case. Loaded on `device`
+// at once, which checks the code, and on other devices when it is first used there. One reference,
+// dropped by irt_module_close. Errors: those of irtb_backend.module_load, 801 when the backend
+// cannot list what is in a module.
+cudaError_t irt_module_create(struct irt_code *code, unsigned number,
+                              const struct irt_module_limits *limits, struct irt_device *device,
+                              struct irt_module **ret_module);
+
+// Makes the handles of the module's kernels invalid and drops the reference. Waits for the work of
+// every device that it is loaded on, when this was the last one. Hold no lock.
+void irt_module_close(struct irt_module *module);
+
+// The handles of the first `count` kernels, in the order of the code; returns how many the module
+// has. `ret_kernels` may be NULL. A handle is NULL when there is no memory for it.
+unsigned irt_module_kernels(struct irt_module *module, cudaKernel_t *ret_kernels, unsigned count);
+
+// The handle of the kernel with that name; cudaErrorSymbolNotFound (500).
+cudaError_t irt_module_kernel(struct irt_module *module, const char *name,
+                              cudaKernel_t *ret_kernel);
+
+// The variable with that name on `device`, loading the module there when needed; the storage is in
+// the map of memory.h. cudaErrorSymbolNotFound (500), also when `managed` is set and it is not.
+cudaError_t irt_module_variable(struct irt_module *module, const char *name, bool managed,
+                                struct irt_device *device, void **ret_ptr, size_t *ret_size);
+
+// The module that a kernel is of.
+struct irt_module *irt_kernel_module(const struct irt_kernel *kernel);
+
 // cudaDeviceReset, before the backend's reset: unloads every module from the device; kernels and
 // variables load again, with their initial values, at the next use. All work has ended.
 void irt_module_reset_device(struct irt_device *device);

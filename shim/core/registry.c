@@ -93,30 +93,48 @@ static struct irt_module *module_locked(void *const *handle)
     return module;
 }
 
-// ---- registration ----
+unsigned irt_module_number(void)
+{
+    return atomic_fetch_add_explicit(&next_number, 1, memory_order_relaxed);
+}
 
-void **irt_core___cudaRegisterFatBinary(void *fatCubin)
+// A module without anything in it, with one reference. NULL without memory.
+static struct irt_module *module_new(unsigned number)
 {
     struct irt_module *module = calloc(1, sizeof(*module));
-    if (!module) {
-        irt_log("module", IRT_LOG_ERROR, "no memory to register a module");
-        return NULL;
+    if (module) {
+        module->number = number;
+        atomic_init(&module->references, 1);
+        irt_mutex_init(&module->lock, IRT_RANK_MODULE);
+        module->self = module;
     }
-    module->wrapper = fatCubin;
-    module->number = atomic_fetch_add_explicit(&next_number, 1, memory_order_relaxed);
-    atomic_init(&module->references, 1);
-    irt_mutex_init(&module->lock, IRT_RANK_MODULE);
-    module->self = module;
+    return module;
+}
+
+// Puts the module on the list of all. False without memory.
+static bool module_enlist(struct irt_module *module)
+{
     irt_mutex_lock(&lock);
     HASH_ADD_PTR(modules, self, module);
     bool added = module->hh.tbl != NULL;
     irt_mutex_unlock(&lock);
-    if (!added) {
+    return added;
+}
+
+// ---- registration ----
+
+void **irt_core___cudaRegisterFatBinary(void *fatCubin)
+{
+    struct irt_module *module = module_new(irt_module_number());
+    if (module) {
+        module->wrapper = fatCubin;
+        if (module_enlist(module)) {
+            return (void **)module;
+        }
         irt_module_unref(module);
-        irt_log("module", IRT_LOG_ERROR, "no memory to register a module");
-        return NULL;
     }
-    return (void **)module;
+    irt_log("module", IRT_LOG_ERROR, "no memory to register a module");
+    return NULL;
 }
 
 // NOLINTBEGIN(readability-non-const-parameter): the prototypes are NVIDIA's
@@ -283,6 +301,29 @@ static void withdraw_variable(struct irt_variable *variable)
     }
 }
 
+// The kernel's handle, opened when it has none yet; NULL without memory. The module is not closed.
+static void *open_handle_locked(struct irt_kernel *kernel)
+{
+    if (!kernel->handle) {
+        irt_module_ref(kernel->module);
+        kernel->handle = irt_handle_open(&handles, kernel);
+        if (!kernel->handle) {
+            irt_module_unref(kernel->module); // not the last one
+        }
+    }
+    return kernel->handle;
+}
+
+// Of a module that look-ups do not find any more, so that no new handle is opened meanwhile.
+static void close_handles(struct irt_module *module)
+{
+    for (struct irt_kernel *k = module->kernels; k; k = k->next) {
+        if (k->handle) {
+            irt_handle_close(&handles, k->handle);
+        }
+    }
+}
+
 void irt_core___cudaUnregisterFatBinary(void **fatCubinHandle)
 {
     irt_mutex_lock(&lock);
@@ -301,13 +342,86 @@ void irt_core___cudaUnregisterFatBinary(void **fatCubinHandle)
     if (!module) {
         return;
     }
-    // No new handle can be opened any more: look-ups do not find the kernels.
-    for (struct irt_kernel *k = module->kernels; k; k = k->next) {
-        if (k->handle) {
-            irt_handle_close(&handles, k->handle);
-        }
-    }
+    close_handles(module);
     irt_module_unref(module);
+}
+
+// ---- code loaded by hand ----
+
+cudaError_t irt_module_create(struct irt_code *code, unsigned number,
+                              const struct irt_module_limits *limits, struct irt_device *device,
+                              struct irt_module **ret_module)
+{
+    struct irt_module *module = module_new(number);
+    if (!module) {
+        irt_code_free(code);
+        return cudaErrorMemoryAllocation;
+    }
+    module->code = *code;
+    *code = (struct irt_code){NULL, 0};
+    module->chosen = true;
+    module->limits = *limits;
+    struct irtb_module *loaded;
+    cudaError_t e = irt_module_load(module, device, &loaded);
+    if (!e) {
+        e = irt_module_list(module, device, loaded);
+    }
+    if (!e && !module_enlist(module)) {
+        e = cudaErrorMemoryAllocation;
+    }
+    if (e) {
+        irt_module_unref(module);
+        return e;
+    }
+    *ret_module = module;
+    return cudaSuccess;
+}
+
+void irt_module_close(struct irt_module *module)
+{
+    irt_mutex_lock(&lock);
+    HASH_DEL(modules, module);
+    irt_mutex_unlock(&lock);
+    close_handles(module);
+    irt_module_unref(module);
+}
+
+unsigned irt_module_kernels(struct irt_module *module, cudaKernel_t *ret_kernels, unsigned count)
+{
+    unsigned number = 0;
+    irt_mutex_lock(&lock);
+    for (struct irt_kernel *k = module->kernels; k; k = k->next) {
+        if (ret_kernels && number < count) {
+            ret_kernels[number] = open_handle_locked(k);
+        }
+        number++;
+    }
+    irt_mutex_unlock(&lock);
+    return number;
+}
+
+cudaError_t irt_module_kernel(struct irt_module *module, const char *name, cudaKernel_t *ret_kernel)
+{
+    struct irt_kernel *kernel = module->kernels;
+    while (kernel && strcmp(kernel->name, name) != 0) {
+        kernel = kernel->next;
+    }
+    if (!kernel) {
+        return cudaErrorSymbolNotFound;
+    }
+    irt_mutex_lock(&lock);
+    void *handle = open_handle_locked(kernel);
+    irt_mutex_unlock(&lock);
+    if (!handle) {
+        return cudaErrorMemoryAllocation;
+    }
+    *ret_kernel = handle;
+    return cudaSuccess;
+}
+
+struct irt_module *irt_kernel_module(const struct irt_kernel *kernel)
+{
+    return kernel->module;
 }
 
 // ---- look-up ----
@@ -333,15 +447,8 @@ static struct irt_kernel *get_by_host(const void *host)
     irt_mutex_lock(&lock);
     now = atomic_load_explicit(&version, memory_order_relaxed);
     HASH_FIND_PTR(kernels, &host, kernel);
-    if (kernel && !kernel->handle) {
-        irt_module_ref(kernel->module);
-        kernel->handle = irt_handle_open(&handles, kernel);
-        if (!kernel->handle) {
-            irt_module_unref(kernel->module); // not the last one: the module is registered
-        }
-    }
     if (kernel) {
-        kernel = irt_handle_get(&handles, kernel->handle);
+        kernel = irt_handle_get(&handles, open_handle_locked(kernel));
     }
     irt_mutex_unlock(&lock);
     if (kernel) {

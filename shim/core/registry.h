@@ -10,6 +10,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "shim/core/code.h"
 #include "shim/core/module.h"
 #include "shim/fatbin/fatbin.h"
 #include "shim/util/lock.h"
@@ -17,7 +18,7 @@
 // Kernels and variables are freed with their module, not before.
 struct irt_kernel {
     struct irt_module *module;
-    const void *host;
+    const void *host;         // NULL: of a library
     void *handle;             // opened at the first look-up and then constant; counts the module
     struct irt_kernel *older; // same host address, registered earlier and still live
     struct irt_kernel *next;  // of the module
@@ -29,7 +30,8 @@ struct irt_kernel {
 
 struct irt_variable {
     struct irt_module *module;
-    const void *host; // host shadow, or address of the host pointer of a managed variable
+    const void *host; // host shadow, or address of the host pointer of a managed variable; NULL: of
+                      // a library
     bool managed;
     void *managed_storage; // shared by all devices; guarded by the module's lock
     size_t size;
@@ -47,7 +49,8 @@ struct irt_module_device {
 struct irt_module {
     _Atomic unsigned references; // of the registration, of each kernel's handle, of each use
     unsigned number;             // for messages
-    const struct irt_fatbin_wrapper *wrapper; // valid while registered
+    const struct irt_fatbin_wrapper *wrapper; // valid while registered; NULL: a library
+    struct irt_module_limits limits;
     struct irt_kernel *kernels;
     struct irt_variable *variables;
     const void *self; // key: so that a handle is checked without touching it
@@ -55,10 +58,9 @@ struct irt_module {
 
     struct irt_mutex lock;             // guards what follows
     struct irt_module_device *devices; // by ordinal, NULL before the first load
-    bool chosen;                       // units and choice_error are valid
+    bool chosen;                       // code and choice_error are valid
     cudaError_t choice_error;
-    struct irtb_code_unit *units; // text and name are malloc'ed
-    size_t unit_count;
+    struct irt_code code;
     struct irt_device *managed_owner; // whose code holds the storage of the managed variables
 };
 
@@ -76,6 +78,11 @@ cudaError_t irt_module_load(struct irt_module *module, struct irt_device *device
 // module.c: what a managed variable's host pointer shall show, loading the module when needed.
 // Called by __cudaInitModule; on failure the pointers get zeroed storage and the reason is logged.
 cudaError_t irt_module_init_managed(struct irt_module *module, struct irt_device *device);
+
+// module.c: lists what is in code that was loaded on `device`, for modules that nobody registered.
+// Caller owns the module alone. cudaErrorNotSupported, cudaErrorMemoryAllocation.
+cudaError_t irt_module_list(struct irt_module *module, struct irt_device *device,
+                            struct irtb_module *code);
 
 // module.c: unloads from all devices and frees what loading made. The last reference is gone.
 void irt_module_discard(struct irt_module *module);

@@ -46,7 +46,7 @@ struct ptx_module {
     char *stubs;
 };
 
-struct ptx_module *ptx_module_register(const char *text, const char *const *names, size_t count)
+unsigned char *ptx_image(const char *text, size_t *ret_size)
 {
     size_t length = strlen(text) + 1, padded = (length + 7) / 8 * 8;
     struct header header = {0xBA55ED50u, 1, sizeof header, sizeof(struct entry) + padded};
@@ -58,8 +58,21 @@ struct ptx_module *ptx_module_register(const char *text, const char *const *name
                           .major = 7,
                           .sm = 80,
                           .flags = 0x11};
-    struct ptx_module *module = calloc(1, sizeof *module);
     unsigned char *image = calloc(1, sizeof header + sizeof entry + padded);
+    if (image) {
+        memcpy(image, &header, sizeof header);
+        memcpy(image + sizeof header, &entry, sizeof entry);
+        memcpy(image + sizeof header + sizeof entry, text, length);
+        *ret_size = sizeof header + sizeof entry + padded;
+    }
+    return image;
+}
+
+struct ptx_module *ptx_module_register(const char *text, const char *const *names, size_t count)
+{
+    size_t size;
+    struct ptx_module *module = calloc(1, sizeof *module);
+    unsigned char *image = ptx_image(text, &size);
     char *stubs = calloc(count ? count : 1, 1);
     if (!module || !image || !stubs) {
         free(module);
@@ -67,9 +80,6 @@ struct ptx_module *ptx_module_register(const char *text, const char *const *name
         free(stubs);
         return NULL;
     }
-    memcpy(image, &header, sizeof header);
-    memcpy(image + sizeof header, &entry, sizeof entry);
-    memcpy(image + sizeof header + sizeof entry, text, length);
     module->image = image;
     module->stubs = stubs;
     module->wrapper.magic = 0x466243B1u;

@@ -9,6 +9,9 @@
 
 struct ptx_module;
 
+// A fat binary with `text` (.target sm_80) as its one entry, malloc'ed; NULL when out of memory.
+unsigned char *ptx_image(const char *text, size_t *ret_size);
+
 // Registers `text` (.target sm_80) with the kernels `names`. The text is copied; names must live
 // on. NULL when out of memory.
 struct ptx_module *ptx_module_register(const char *text, const char *const *names, size_t count);

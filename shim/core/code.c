@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Choosing and unpacking device code. Everything that comes without a size is followed only as far
+// as memory is mapped.
+#include "shim/core/code.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shim/util/log.h"
+
+// A fat binary in memory that claims more than this is taken for damaged.
+#define FATBIN_MAX ((size_t)4 << 30)
+
+// Says why there is no code: on the log and, when the caller wants it, in its buffer.
+static cudaError_t refuse(const struct irt_code_origin *origin, cudaError_t error,
+                          const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static cudaError_t refuse(const struct irt_code_origin *origin, cudaError_t error,
+                          const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    irt_log("module", IRT_LOG_ERROR, "%s: %s", origin->name, text);
+    if (origin->why && origin->why_size) {
+        snprintf(origin->why, origin->why_size, "%s: %s", origin->name, text);
+    }
+    return error;
+}
+
+// ---- units ----
+
+// Takes over `text`. `label` says which image it was.
+static cudaError_t add_text(struct irt_code *code, const struct irt_code_origin *origin, char *text,
+                            size_t size, const char *label)
+{
+    struct irtb_code_unit *grown = realloc(code->units, (code->count + 1) * sizeof *grown);
+    char *name = NULL;
+    if (grown) {
+        code->units = grown;
+        if (asprintf(&name, "%s, module %u, unit %zu%s", origin->name, origin->number, code->count,
+                     label) < 0) {
+            name = NULL;
+        }
+    }
+    if (!name) {
+        free(text);
+        return cudaErrorMemoryAllocation;
+    }
+    code->units[code->count++] = (struct irtb_code_unit){.text = text, .size = size, .name = name};
+    return cudaSuccess;
+}
+
+static cudaError_t add_entry(struct irt_code *code, const struct irt_code_origin *origin,
+                             const struct irt_fatbin_entry *entry)
+{
+    char *text;
+    char label[48];
+    size_t size;
+    enum irt_fatbin_result result = irt_fatbin_text(entry, &text, &size);
+    if (result == IRT_FATBIN_NO_MEMORY) {
+        return cudaErrorMemoryAllocation;
+    }
+    if (result != IRT_FATBIN_OK) {
+        return refuse(origin, cudaErrorInvalidKernelImage, "PTX for compute_%u: %s", entry->arch,
+                      irt_fatbin_result_text(result));
+    }
+    snprintf(label, sizeof label, " (compute_%u%.*s)", entry->arch, entry->variant != 0,
+             &entry->variant);
+    return add_text(code, origin, text, size, label);
+}
+
+static cudaError_t no_ptx(const struct irt_code_origin *origin, const char *inside)
+{
+    return refuse(origin, cudaErrorNoKernelImageForDevice,
+                  "no PTX that could be compiled here, only: %s; rebuild it with PTX, for example "
+                  "nvcc -gencode arch=compute_%u,code=compute_%u",
+                  inside, origin->arch, origin->arch);
+}
+
+static cudaError_t malformed(const struct irt_code_origin *origin, enum irt_fatbin_result result)
+{
+    return refuse(origin, cudaErrorInvalidKernelImage, "fat binary: %s",
+                  irt_fatbin_result_text(result));
+}
+
+// The best entry of an opened fat binary. `optional`: one that is empty adds nothing.
+static cudaError_t add_chosen(struct irt_code *code, const struct irt_code_origin *origin,
+                              const struct irt_fatbin *fatbin, bool optional)
+{
+    struct irt_fatbin_entry entry;
+    if (optional && fatbin->next == fatbin->end) {
+        return cudaSuccess;
+    }
+    enum irt_fatbin_result result = irt_fatbin_choose(fatbin, origin->arch, &entry);
+    if (result == IRT_FATBIN_NO_PTX) {
+        char inside[512];
+        irt_fatbin_describe(fatbin, inside, sizeof inside);
+        return no_ptx(origin, inside);
+    }
+    return result == IRT_FATBIN_OK ? add_entry(code, origin, &entry) : malformed(origin, result);
+}
+
+static cudaError_t add_registered(struct irt_code *code, const struct irt_code_origin *origin,
+                                  const void *data, bool optional)
+{
+    struct irt_fatbin fatbin;
+    enum irt_fatbin_result result = irt_fatbin_open_registered(data, &fatbin);
+    return result == IRT_FATBIN_OK ? add_chosen(code, origin, &fatbin, optional)
+                                   : malformed(origin, result);
+}
+
+// Code linked from several translation units (-rdc): a whole text if there is one, else the units.
+static cudaError_t add_linked(struct irt_code *code, const struct irt_code_origin *origin,
+                              const struct irt_fatbin_wrapper *wrapper)
+{
+    struct irt_fatbin whole;
+    struct irt_fatbin_entry entry;
+    if (irt_fatbin_open_registered(wrapper->data, &whole) == IRT_FATBIN_OK &&
+        irt_fatbin_choose(&whole, origin->arch, &entry) == IRT_FATBIN_OK) {
+        return add_entry(code, origin, &entry);
+    }
+    for (size_t i = 0; wrapper->linked[i]; i++) {
+        cudaError_t e = add_registered(code, origin, wrapper->linked[i], true);
+        if (e) {
+            return e;
+        }
+    }
+    return code->count ? cudaSuccess : add_registered(code, origin, wrapper->data, false);
+}
+
+// Hands the units over, or drops them when something failed.
+static cudaError_t finish(struct irt_code *code, cudaError_t error, struct irt_code *ret_code)
+{
+    if (error) {
+        irt_code_free(code);
+    }
+    *ret_code = *code;
+    return error;
+}
+
+cudaError_t irt_code_from_wrapper(const struct irt_fatbin_wrapper *wrapper,
+                                  const struct irt_code_origin *origin, struct irt_code *ret_code)
+{
+    struct irt_code code = {NULL, 0};
+    cudaError_t e;
+    if (!wrapper || wrapper->magic != IRT_FATBIN_WRAPPER_MAGIC ||
+        (wrapper->version != 1 && wrapper->version != 2)) {
+        e = refuse(origin, cudaErrorInvalidKernelImage, "module %u is no fat binary",
+                   origin->number);
+    } else if (wrapper->version == 2 && wrapper->linked) {
+        e = add_linked(&code, origin, wrapper);
+    } else {
+        e = add_registered(&code, origin, wrapper->data, false);
+    }
+    return finish(&code, e, ret_code);
+}
+
+// ---- code loaded by hand ----
+
+enum form { FORM_FATBIN, FORM_WRAPPER, FORM_MACHINE_CODE, FORM_TEXT, FORM_UNKNOWN };
+
+// What a first byte of PTX may be: white space, a comment or a directive, and no control character.
+static bool text_byte(unsigned char c)
+{
+    return c >= 0x20 ? c != 0x7f : isspace(c) != 0;
+}
+
+static enum form form_of(const unsigned char *data, size_t size)
+{
+    uint32_t magic = 0;
+    memcpy(&magic, data, size < sizeof magic ? size : sizeof magic);
+    if (magic == IRT_FATBIN_MAGIC) {
+        return FORM_FATBIN;
+    }
+    if (magic == IRT_FATBIN_WRAPPER_MAGIC) {
+        return FORM_WRAPPER;
+    }
+    if (size >= 4 && memcmp(data, "\177ELF", 4) == 0) {
+        return FORM_MACHINE_CODE;
+    }
+    return size && text_byte(data[0]) && data[0] < 0x80 ? FORM_TEXT : FORM_UNKNOWN;
+}
+
+static cudaError_t add_plain_text(struct irt_code *code, const struct irt_code_origin *origin,
+                                  const char *data, size_t size)
+{
+    size = strnlen(data, size);
+    for (size_t i = 0; i < size; i++) {
+        if (!text_byte((unsigned char)data[i])) {
+            return refuse(origin, cudaErrorInvalidPtx, "byte %zu is no text", i);
+        }
+    }
+    if (size > IRT_FATBIN_TEXT_MAX) {
+        return refuse(origin, cudaErrorInvalidPtx, "the text is too large");
+    }
+    char *text = malloc(size + 1);
+    if (!text) {
+        return cudaErrorMemoryAllocation;
+    }
+    memcpy(text, data, size);
+    text[size] = '\0';
+    return add_text(code, origin, text, size, "");
+}
+
+cudaError_t irt_code_from_bytes(const void *data, size_t size, const struct irt_code_origin *origin,
+                                struct irt_code *ret_code)
+{
+    struct irt_code code = {NULL, 0};
+    struct irt_fatbin fatbin;
+    enum irt_fatbin_result result;
+    cudaError_t e;
+    switch (form_of(data, size)) {
+    case FORM_FATBIN:
+        result = irt_fatbin_open(data, size, &fatbin, NULL);
+        e = result == IRT_FATBIN_OK ? add_chosen(&code, origin, &fatbin, false)
+                                    : malformed(origin, result);
+        break;
+    case FORM_MACHINE_CODE:
+        e = no_ptx(origin, "machine code");
+        break;
+    case FORM_TEXT:
+        e = add_plain_text(&code, origin, data, size);
+        break;
+    default:
+        e = refuse(origin, cudaErrorInvalidKernelImage,
+                   "neither a fat binary nor machine code nor PTX text");
+        break;
+    }
+    return finish(&code, e, ret_code);
+}
+
+// Whether every page of the range is mapped; touches nothing.
+static bool mapped(const void *data, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t before = (uintptr_t)data & (page - 1);
+    if (!data || size > UINTPTR_MAX - before - (uintptr_t)data) {
+        return false;
+    }
+    return msync((char *)data - before, size + before, MS_ASYNC) == 0;
+}
+
+// Length of the string at `data` without its NUL. False when it leaves what is mapped, or is no
+// text on the way there (a text that was not ended would lead through all of memory).
+static bool text_length(const char *data, size_t *ret_size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = 0;
+    while (size <= IRT_FATBIN_TEXT_MAX) {
+        size_t step = page - ((uintptr_t)data + size) % page;
+        if (!mapped(data + size, step)) {
+            return false;
+        }
+        for (size_t end = size + step; size < end; size++) {
+            if (data[size] == '\0') {
+                *ret_size = size;
+                return true;
+            }
+            if (!text_byte((unsigned char)data[size])) {
+                *ret_size = size + 1; // the reader names the byte
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Length of a fat binary with its header, or 0: not mapped, or not believable.
+static size_t fatbin_length(const void *data)
+{
+    struct irt_fatbin fatbin;
+    size_t total;
+    enum { HEADER = 16 };
+    if (!mapped(data, HEADER) ||
+        irt_fatbin_open(data, FATBIN_MAX, &fatbin, &total) != IRT_FATBIN_OK ||
+        !mapped(data, total)) {
+        return 0;
+    }
+    return total;
+}
+
+// Whether everything that a wrapper points to is there.
+static bool wrapper_is_sound(const struct irt_fatbin_wrapper *wrapper)
+{
+    enum { UNITS_MAX = 1 << 20 };
+    if (!mapped(wrapper, sizeof *wrapper) || (wrapper->data && !fatbin_length(wrapper->data))) {
+        return false;
+    }
+    if (wrapper->version != 2 || !wrapper->linked) {
+        return wrapper->data != NULL;
+    }
+    for (size_t i = 0; i < UNITS_MAX; i++) {
+        if (!mapped(&wrapper->linked[i], sizeof(void *))) {
+            return false;
+        }
+        if (!wrapper->linked[i]) {
+            return true;
+        }
+        if (!fatbin_length(wrapper->linked[i])) {
+            return false;
+        }
+    }
+    return false;
+}
+
+cudaError_t irt_code_from_memory(const void *data, const struct irt_code_origin *origin,
+                                 struct irt_code *ret_code)
+{
+    size_t size = sizeof(uint32_t);
+    bool sound = true;
+    *ret_code = (struct irt_code){NULL, 0};
+    // A short text may end at the end of what is mapped, so one byte has to do for a start.
+    if (!mapped(data, 1)) {
+        return refuse(origin, cudaErrorInvalidValue, "the code is not in memory");
+    }
+    if (!mapped(data, size)) {
+        size = 1;
+    }
+    switch (form_of(data, size)) {
+    case FORM_FATBIN:
+        size = fatbin_length(data);
+        sound = size != 0;
+        break;
+    case FORM_WRAPPER:
+        if (wrapper_is_sound(data)) {
+            return irt_code_from_wrapper(data, origin, ret_code);
+        }
+        sound = false;
+        break;
+    case FORM_TEXT:
+        sound = text_length(data, &size);
+        break;
+    case FORM_MACHINE_CODE:
+    case FORM_UNKNOWN:
+        break;
+    }
+    if (!sound) {
+        return refuse(origin, cudaErrorInvalidKernelImage,
+                      "the code is damaged: it leads outside of mapped memory");
+    }
+    return irt_code_from_bytes(data, size, origin, ret_code);
+}
+
+// ---- the rest ----
+
+unsigned irt_code_ptx_version(const struct irt_code *code)
+{
+    unsigned newest = 0;
+    for (size_t i = 0; i < code->count; i++) {
+        unsigned major = 0;
+        unsigned minor = 0;
+        const char *at = strstr(code->units[i].text, ".version");
+        if (at && sscanf(at, ".version %3u.%1u", &major, &minor) == 2 &&
+            major * 10 + minor > newest) {
+            newest = major * 10 + minor;
+        }
+    }
+    return newest;
+}
+
+void irt_code_free(struct irt_code *code)
+{
+    for (size_t i = 0; i < code->count; i++) {
+        free((void *)code->units[i].text);
+        free((void *)code->units[i].name);
+    }
+    free(code->units);
+    *code = (struct irt_code){NULL, 0};
+}
