@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include <driver_types.h>
+#include <texture_types.h>
 
 #define IRTB_ABI_VERSION 1u
 
@@ -111,6 +112,42 @@ struct irtb_parameter {
     size_t offset, size, align;    // bytes, in the packed parameter block
 };
 
+// Storage of a CUDA array, or of all levels of a mipmapped one.
+struct irtb_array;
+
+struct irtb_array_desc {
+    struct cudaChannelFormatDesc format; // never NV12: the shim makes an array of each plane
+    struct cudaExtent extent; // as the application gave it: 0 for a dimension that there is not
+    unsigned levels;          // >= 1
+    unsigned flags;           // cudaArrayLayered, …Cubemap, …SurfaceLoadStore, …
+};
+
+// One level as memory that `copy` accepts. Sizes in elements; for block-compressed formats an
+// element is a block of 4 x 4 texels.
+struct irtb_array_view {
+    void *base;
+    size_t width, height, depth;    // never 0; depth: slices or layers
+    size_t element_size;            // bytes
+    size_t row_pitch, slice_pitch;  // bytes
+};
+
+// What a texture or surface reads.
+struct irtb_image {
+    enum cudaResourceType type;
+    struct irtb_array *array; // cudaResourceTypeArray and …MipmappedArray
+    unsigned level;           // of cudaResourceTypeArray: the level that is meant
+    void *ptr;                // cudaResourceTypeLinear and …Pitch2D
+    struct cudaChannelFormatDesc format;
+    size_t width, height;     // elements; height 1 for Linear
+    size_t pitch;             // bytes
+};
+
+// Names memory or an event of one process for other processes of the same machine and user. Plain
+// bytes that may travel any way; meaningless elsewhere.
+struct irtb_share {
+    unsigned char bytes[40];
+};
+
 struct irtb_backend {
     uint32_t abi_version;          // IRTB_ABI_VERSION
     uint32_t struct_size;          // sizeof(struct irtb_backend) the module was built with
@@ -149,6 +186,46 @@ struct irtb_backend {
                                  void **ret_device_ptr);
     cudaError_t (*host_unregister)(int device, void *ptr);
 
+    // ---- memory of several processes (all NULL: not possible) ----
+    // Names `size` bytes at `ptr`, the start of an allocation of kind DEVICE, whose work may be
+    // running. May be called again for the same memory. cudaErrorMapBufferObjectFailed when the
+    // system has no more shared memory or file descriptors.
+    cudaError_t (*memory_export)(int device, void *ptr, size_t size, struct irtb_share *ret_share);
+    // Maps what another process exported. cudaErrorMapBufferObjectFailed when it is gone or may not
+    // be looked at, cudaErrorDeviceUninitialized when this process itself exported it,
+    // cudaErrorInvalidValue when the bytes name nothing. Given back by shared_unmap.
+    cudaError_t (*memory_import)(int device, const struct irtb_share *share, void **ret_ptr,
+                                 size_t *ret_size);
+    // A file descriptor (the caller's) of a memory object without size limit, initially empty.
+    cudaError_t (*shared_create)(int device, int *ret_fd);
+    // Maps [offset, offset+size) of a file descriptor, which stays the caller's. `owner`: the range
+    // belongs to this process and counts against the device's memory (the object grows if need be),
+    // else it must lie inside the object. cudaErrorMemoryAllocation, cudaErrorInvalidValue.
+    cudaError_t (*shared_map)(int device, int fd, uint64_t offset, size_t size, bool owner,
+                              void **ret_ptr);
+    // No work uses the range any more. `owner` as for shared_map: the pages go back to the system.
+    cudaError_t (*shared_unmap)(int device, void *ptr, size_t size, bool owner);
+
+    // ---- arrays, textures, surfaces (all or none; none: 801) ----
+    // The shim has checked format and sizes. The memory counts as the device's; contents are
+    // undefined. cudaErrorMemoryAllocation.
+    cudaError_t (*array_create)(int device, const struct irtb_array_desc *desc,
+                                struct irtb_array **ret_array);
+    void (*array_destroy)(struct irtb_array *array); // no work uses it any more
+    void (*array_level)(const struct irtb_array *array, unsigned level,
+                        struct irtb_array_view *ret_view);
+    // The value of a texture object for kernels of that device. `view` may be NULL. The shim has
+    // checked all three; an array must outlive the object's use by kernels.
+    // cudaErrorMemoryAllocation, cudaErrorNotSupported.
+    cudaError_t (*texture_create)(int device, const struct irtb_image *image,
+                                  const struct cudaTextureDesc *texture,
+                                  const struct cudaResourceViewDesc *view, uint64_t *ret_object);
+    void (*texture_destroy)(uint64_t object); // no work uses it any more; a later use is a fault
+    // Likewise for a surface object on an array.
+    cudaError_t (*surface_create)(int device, const struct irtb_image *image,
+                                  uint64_t *ret_object);
+    void (*surface_destroy)(uint64_t object);
+
     // ---- streams: FIFO; independent streams may overlap; no legacy-stream rule (the shim's) ----
     cudaError_t (*stream_create)(int device, int priority, struct irtb_stream **ret_stream);
     // Queued work still completes; does not wait. The handle is dead for the caller.
@@ -166,6 +243,12 @@ struct irtb_backend {
     cudaError_t (*event_elapsed)(struct irtb_event *start, struct irtb_event *end, double *ret_ms);
     // Later work of `stream` waits for the record that `event` holds *now* (none: no wait).
     cudaError_t (*stream_wait_event)(struct irtb_stream *stream, struct irtb_event *event);
+    // As memory_export and memory_import, for events without timing. An imported event is destroyed
+    // like any other; records of either process count for both. When a process ends, its pending
+    // records count as complete. NULL: not possible.
+    cudaError_t (*event_export)(struct irtb_event *event, struct irtb_share *ret_share);
+    cudaError_t (*event_import)(int device, const struct irtb_share *share,
+                                struct irtb_event **ret_event);
 
     // ---- work: enqueue and return ----
     cudaError_t (*copy)(struct irtb_stream *stream, const struct irtb_copy *copy);
@@ -191,6 +274,14 @@ struct irtb_backend {
     cudaError_t (*module_variable)(struct irtb_module *module, const char *name, void **ret_ptr,
                                    size_t *ret_size, bool *ret_managed);
     cudaError_t (*module_bind_variable)(struct irtb_module *module, const char *name, void *ptr);
+    // Name of the kernel number `index`, in the order of the code; NULL past the last one. The text
+    // lives as long as the module. The same for variables (not the shared ones). May be NULL both:
+    // code can be registered then, but not loaded by hand.
+    const char *(*module_function_name)(struct irtb_module *module, size_t index);
+    const char *(*module_variable_name)(struct irtb_module *module, size_t index);
+    // One line that says why the calling thread's last module_load or function_compile failed; ""
+    // when it did not. Valid until its next one. May be NULL.
+    const char *(*failure_text)(void);
 
     // ---- functions ----
     cudaError_t (*function_info)(struct irtb_function *function, struct irtb_function_info *ret);
@@ -209,11 +300,3 @@ struct irtb_backend {
 
 // The one symbol a backend module exports.
 const struct irtb_backend *irtb_backend_entry(void);
-    // Name of the kernel number `index`, in the order of the code; NULL past the last one. The text
-    // lives as long as the module. The same for variables (not the shared ones). May be NULL both:
-    // code can be registered then, but not loaded by hand.
-    const char *(*module_function_name)(struct irtb_module *module, size_t index);
-    const char *(*module_variable_name)(struct irtb_module *module, size_t index);
-    // One line that says why the calling thread's last module_load or function_compile failed; ""
-    // when it did not. Valid until its next one. May be NULL.
-    const char *(*failure_text)(void);

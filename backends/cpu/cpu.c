@@ -11,6 +11,7 @@
 #include "program.h"
 #include "exec/pool.h"
 #include "exec/print.h"
+#include "share.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -91,6 +92,56 @@ static cudaError_t host_unregister(int device, void *ptr)
     return cudaSuccess;
 }
 
+static cudaError_t memory_export(int device, void *ptr, size_t size, struct irtb_share *ret_share)
+{
+    struct cpu_share share;
+    cudaError_t error = cpu_heap_export(&cpu.devices[device].memory, ptr, size, &share);
+    if (!error) {
+        memcpy(ret_share, &share, sizeof share);
+    }
+    return error;
+}
+
+static cudaError_t shared_map(int device, int fd, uint64_t offset, size_t size, bool owner,
+                              void **ret_ptr)
+{
+    struct cpu_heap *heap = &cpu.devices[device].memory;
+    struct stat status;
+    if (size == 0 || offset > (uint64_t)INT64_MAX - size || fstat(fd, &status)) {
+        return cudaErrorInvalidValue;
+    }
+    bool outside = offset + size > (uint64_t)status.st_size;
+    if (outside && !owner) {
+        return cudaErrorInvalidValue;
+    }
+    if (owner && !cpu_heap_charge(heap, size)) {
+        return cudaErrorMemoryAllocation;
+    }
+    *ret_ptr = NULL;
+    if (!outside || ftruncate(fd, (off_t)(offset + size)) == 0) {
+        *ret_ptr = cpu_shared_place(fd, offset, size);
+    }
+    if (!*ret_ptr && owner) {
+        cpu_heap_uncharge(heap, size);
+    }
+    return *ret_ptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t shared_unmap(int device, void *ptr, size_t size, bool owner)
+{
+    cpu_shared_remove(ptr, size, owner);
+    if (owner) {
+        cpu_heap_uncharge(&cpu.devices[device].memory, size);
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t event_import(int device, const struct irtb_share *share, struct irtb_event **ret)
+{
+    (void)device;
+    return exec_event_import(share, ret);
+}
+
 static cudaError_t stream_create(int device, int priority, struct irtb_stream **ret_stream)
 {
     return exec_stream_create(&cpu.devices[device].exec, priority, ret_stream);
@@ -139,6 +190,18 @@ static const struct irtb_backend backend = {
     .memory_free = memory_free,
     .host_register = host_register,
     .host_unregister = host_unregister,
+    .memory_export = memory_export,
+    .memory_import = cpu_memory_import,
+    .shared_create = cpu_shared_create,
+    .shared_map = shared_map,
+    .shared_unmap = shared_unmap,
+    .array_create = cpu_array_create,
+    .array_destroy = cpu_array_destroy,
+    .array_level = cpu_array_level,
+    .texture_create = cpu_texture_create,
+    .texture_destroy = cpu_texture_destroy,
+    .surface_create = cpu_surface_create,
+    .surface_destroy = cpu_surface_destroy,
     .stream_create = stream_create,
     .stream_destroy = exec_stream_destroy,
     .stream_query = exec_stream_query,
@@ -150,6 +213,8 @@ static const struct irtb_backend backend = {
     .event_synchronize = event_synchronize,
     .event_elapsed = exec_event_elapsed,
     .stream_wait_event = exec_stream_wait_event,
+    .event_export = exec_event_export,
+    .event_import = event_import,
     .copy = exec_stream_copy,
     .fill = exec_stream_fill,
     .host_func = exec_stream_host,
@@ -159,6 +224,9 @@ static const struct irtb_backend backend = {
     .module_function = cpu_module_function,
     .module_variable = cpu_module_variable,
     .module_bind_variable = cpu_module_bind_variable,
+    .module_function_name = cpu_module_function_name,
+    .module_variable_name = cpu_module_variable_name,
+    .failure_text = cpu_program_failure,
     .function_info = cpu_function_info,
     .function_parameter = cpu_function_parameter,
     .function_set_attribute = cpu_function_set_attribute,
@@ -170,6 +238,3 @@ EXPORT const struct irtb_backend *irtb_backend_entry(void)
 {
     return &backend;
 }
-    .module_function_name = cpu_module_function_name,
-    .module_variable_name = cpu_module_variable_name,
-    .failure_text = cpu_program_failure,

@@ -4,6 +4,9 @@
 // mapping of their own with inaccessible guards around it.
 #include "memory.h"
 
+#include "share.h"
+#include "exec/fault.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,7 +29,17 @@ enum {
     COLOURS_END = 64 << 10,
 };
 
+// The pages of a mapping after it was exported: part of an object of share.h.
+struct shared_pages {
+    struct cpu_share share; // of the object
+    int fd;
+    uint32_t *marks; // the object's table
+    char *base;      // the pages, and their number of bytes
+    size_t size;
+};
+
 struct cpu_slab {
+    struct shared_pages *shared;  // NULL: private
     struct cpu_slab *next, *prev; // among slabs with a free piece
     char *base;
     size_t piece;
@@ -42,6 +55,9 @@ struct cpu_allocation {
     struct cpu_slab *slab; // NULL: own mapping
     void *mapping;
     size_t mapping_size;
+    char *base; // of what the mapping has between its guards, and its bytes
+    size_t usable;
+    struct shared_pages *shared; // of the mapping; NULL: private
     UT_hash_handle hh;
 };
 
@@ -69,6 +85,16 @@ static unsigned class_of(size_t size)
         index++;
     }
     return index;
+}
+
+static void drop_shared(struct shared_pages *shared)
+{
+    if (shared) {
+        exec_fault_hold_forget(shared->base);
+        munmap(shared->marks, CPU_OBJECT_DATA);
+        close(shared->fd);
+        free(shared);
+    }
 }
 
 // Maps `size` usable bytes between guards, aligned to `alignment`.
@@ -131,6 +157,7 @@ static void slab_unlist(struct cpu_heap *heap, struct cpu_slab *slab)
 static void slab_destroy(struct cpu_slab *slab)
 {
     if (slab) {
+        drop_shared(slab->shared);
         if (slab->base) {
             munmap(slab->base - GUARD, SLAB_SIZE + 2 * (size_t)GUARD);
         }
@@ -195,6 +222,9 @@ static void *slab_take(struct cpu_heap *heap, size_t size, struct cpu_slab **ret
 static void slab_give(struct cpu_heap *heap, struct cpu_slab *slab, void *ptr)
 {
     unsigned piece = (unsigned)((size_t)((char *)ptr - slab->base) / slab->piece);
+    if (slab->shared) {
+        slab->shared->marks[piece] = 0;
+    }
     slab->links[piece] = (uint16_t)slab->free_head;
     slab->free_head = piece + 1;
     slab->used--;
@@ -231,11 +261,13 @@ cudaError_t cpu_heap_alloc(struct cpu_heap *heap, size_t size, void **ret_ptr)
     } else {
         pthread_mutex_unlock(&heap->lock); // mapping takes long
         size_t colour = next_colour(), mapped = (colour + charged + page - 1) & ~(page - 1);
-        char *base = mapped < charged ? NULL
-                                      : map_guarded(mapped, charged >= HUGE ? HUGE : page,
-                                                    &allocation->mapping,
-                                                    &allocation->mapping_size);
+        char *base = mapped < charged
+                         ? NULL
+                         : map_guarded(mapped, charged >= HUGE ? HUGE : page, &allocation->mapping,
+                                       &allocation->mapping_size);
         allocation->ptr = base ? base + colour : NULL;
+        allocation->base = base;
+        allocation->usable = mapped;
         pthread_mutex_lock(&heap->lock);
     }
     if (allocation->ptr) {
@@ -268,10 +300,125 @@ cudaError_t cpu_heap_free(struct cpu_heap *heap, void *ptr)
     }
     pthread_mutex_unlock(&heap->lock);
     if (!allocation->slab) {
+        drop_shared(allocation->shared);
         munmap(allocation->mapping, allocation->mapping_size);
     }
     free(allocation);
     return cudaSuccess;
+}
+
+// ---- other processes ----
+
+// Writes the pages of [base, base+size) into the object; pages of zeros stay holes.
+static bool save_pages(const char *base, size_t size, int fd)
+{
+    enum { PIECE = 64 << 10 };
+    static const char zeros[PIECE];
+    for (size_t at = 0; at < size; at += PIECE) {
+        size_t part = size - at < PIECE ? size - at : PIECE;
+        if (memcmp(base + at, zeros, part) != 0 &&
+            pwrite(fd, base + at, part, (off_t)(CPU_OBJECT_DATA + at)) != (ssize_t)part) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Replaces private pages by shared ones with the same contents at the same place. A thread that
+// writes between the copy and the replacement meets a read-only page and is held by the handler of
+// faults until the new pages are there.
+static struct shared_pages *share_pages(char *base, size_t size)
+{
+    struct shared_pages *shared = calloc(1, sizeof *shared);
+    if (!shared) {
+        return NULL;
+    }
+    shared->base = base;
+    shared->size = size;
+    shared->fd = cpu_object_create(CPU_OBJECT_DATA + size, &shared->share);
+    if (shared->fd < 0) {
+        free(shared);
+        return NULL;
+    }
+    shared->marks = mmap(NULL, CPU_OBJECT_DATA, PROT_READ | PROT_WRITE, MAP_SHARED, shared->fd, 0);
+    bool done = false;
+    if (shared->marks != MAP_FAILED) {
+        madvise(shared->marks, CPU_OBJECT_DATA, MADV_DONTFORK);
+        exec_fault_hold_begin(base, size);
+        done = mprotect(base, size, PROT_READ) == 0 && save_pages(base, size, shared->fd) &&
+               mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, shared->fd,
+                    CPU_OBJECT_DATA) != MAP_FAILED;
+        if (done) {
+            madvise(base, size, MADV_DONTFORK);
+        } else {
+            mprotect(base, size, PROT_READ | PROT_WRITE);
+        }
+        exec_fault_hold_end();
+    }
+    if (!done) {
+        if (shared->marks != MAP_FAILED) {
+            munmap(shared->marks, CPU_OBJECT_DATA);
+        }
+        close(shared->fd);
+        free(shared);
+        return NULL;
+    }
+    return shared;
+}
+
+cudaError_t cpu_heap_export(struct cpu_heap *heap, void *ptr, size_t size,
+                            struct cpu_share *ret_share)
+{
+    static pthread_mutex_t exports = PTHREAD_MUTEX_INITIALIZER; // one hold at a time
+    static uint32_t last_mark;                                  // guarded by it
+    struct cpu_allocation *allocation;
+    cudaError_t error = cudaErrorInvalidValue;
+    pthread_mutex_lock(&exports);
+    pthread_mutex_lock(&heap->lock);
+    HASH_FIND_PTR(heap->allocations, &ptr, allocation);
+    if (allocation && size <= allocation->size) {
+        struct cpu_slab *slab = allocation->slab;
+        char *base = slab ? slab->base : allocation->base;
+        struct shared_pages **place = slab ? &slab->shared : &allocation->shared;
+        if (!*place) {
+            *place = share_pages(base, slab ? (size_t)SLAB_SIZE : allocation->usable);
+        }
+        error = cudaErrorMapBufferObjectFailed;
+        if (*place) {
+            struct shared_pages *shared = *place;
+            size_t offset = (size_t)((char *)ptr - base);
+            size_t slot = slab ? offset / slab->piece : 0;
+            if (!shared->marks[slot]) {
+                last_mark += last_mark == UINT32_MAX ? 2 : 1; // never 0
+                shared->marks[slot] = last_mark;
+            }
+            *ret_share = shared->share;
+            ret_share->offset = CPU_OBJECT_DATA + offset;
+            ret_share->size = size;
+            ret_share->slot = (uint32_t)slot;
+            ret_share->mark = shared->marks[slot];
+            error = cudaSuccess;
+        }
+    }
+    pthread_mutex_unlock(&heap->lock);
+    pthread_mutex_unlock(&exports);
+    return error;
+}
+
+bool cpu_heap_charge(struct cpu_heap *heap, size_t size)
+{
+    pthread_mutex_lock(&heap->lock);
+    bool fits = size <= heap->budget - heap->used;
+    heap->used += fits ? size : 0;
+    pthread_mutex_unlock(&heap->lock);
+    return fits;
+}
+
+void cpu_heap_uncharge(struct cpu_heap *heap, size_t size)
+{
+    pthread_mutex_lock(&heap->lock);
+    heap->used -= size;
+    pthread_mutex_unlock(&heap->lock);
 }
 
 void cpu_heap_info(struct cpu_heap *heap, size_t *ret_free, size_t *ret_total)

@@ -14,6 +14,7 @@
 #include <driver_types.h>
 
 struct cpu_allocation;
+struct cpu_share;
 struct cpu_slab;
 
 enum { CPU_SIZE_CLASSES = 40 };
@@ -31,6 +32,15 @@ void cpu_heap_init(struct cpu_heap *heap, size_t budget);
 cudaError_t cpu_heap_alloc(struct cpu_heap *heap, size_t size, void **ret_ptr);
 // cudaErrorInvalidValue when ptr is not the start of an allocation of this heap.
 cudaError_t cpu_heap_free(struct cpu_heap *heap, void *ptr);
+// Lets other processes see `size` bytes of the allocation that starts at `ptr`, with what lies in
+// the same slab. Threads that write to it meanwhile are held up for a moment. Says where the bytes
+// are in *ret_share. cudaErrorInvalidValue when it is no such allocation,
+// cudaErrorMapBufferObjectFailed without shared memory or descriptors.
+cudaError_t cpu_heap_export(struct cpu_heap *heap, void *ptr, size_t size,
+                            struct cpu_share *ret_share);
+// Counts memory that lies elsewhere against the budget. False: the budget does not allow it.
+bool cpu_heap_charge(struct cpu_heap *heap, size_t size);
+void cpu_heap_uncharge(struct cpu_heap *heap, size_t size);
 void cpu_heap_info(struct cpu_heap *heap, size_t *ret_free, size_t *ret_total);
 // Frees everything that is left.
 void cpu_heap_clear(struct cpu_heap *heap);

@@ -72,6 +72,7 @@ static cudaError_t classify(const void *ptr, size_t extent, enum wanted wanted,
     case IRT_MEMORY_DEVICE:
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
+    case IRT_MEMORY_SHARED:
         *ret_endpoint = (struct endpoint){.side = SIDE_DEVICE, .device = memory.device->id};
         return wanted == WANT_HOST ? cudaErrorInvalidValue : cudaSuccess;
     case IRT_MEMORY_MANAGED:
@@ -216,13 +217,25 @@ static cudaError_t copy_box(struct irtb_copy *box, const struct endpoint *dst,
     bool to_host = dst->side == SIDE_PAGEABLE || dst->side == SIDE_PINNED;
     bool from_host = src->side == SIDE_PAGEABLE || src->side == SIDE_PINNED;
     bool wait;
-    if (mode == IRT_COPY_ASYNC) {
+    switch (mode) {
+    case IRT_COPY_ASYNC:
         if (src->side == SIDE_PAGEABLE && !to_host) {
             return copy_pageable_source(box, handle);
         }
         wait = dst->side == SIDE_PAGEABLE || (to_host && from_host);
-    } else {
+        break;
+    case IRT_COPY_ORDERED:
+        wait = dst->side == SIDE_PAGEABLE;
+        break;
+    case IRT_COPY_TAKEN:
+        if (from_host && !to_host) {
+            return copy_pageable_source(box, handle);
+        }
+        wait = true;
+        break;
+    default:
         wait = dst->side != SIDE_DEVICE || src->side != SIDE_DEVICE;
+        break;
     }
     struct irt_stream *stream;
     cudaError_t error = irt_stream_enter(handle, &stream);
@@ -244,7 +257,7 @@ cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind, 
         return error;
     }
     if (box->width == 0 || box->height == 0 || box->depth == 0) {
-        return check_stream(stream);
+        return mode == IRT_COPY_CHECK ? cudaSuccess : check_stream(stream);
     }
     struct irtb_copy copy = *box;
     struct endpoint dst;
@@ -261,7 +274,7 @@ cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind, 
     if (!error) {
         error = classify(box->src, src_extent, wanted_of(kind, true), &src);
     }
-    if (error) {
+    if (error || mode == IRT_COPY_CHECK) {
         return error;
     }
     copy.dst_device = dst.device;

@@ -60,6 +60,27 @@ cudaError_t irt_event_record(struct irt_event *event, struct irt_stream *stream)
     return e;
 }
 
+cudaError_t irt_event_adopt(struct irt_device *device, unsigned flags, struct irtb_event *backend,
+                            cudaEvent_t *ret_event)
+{
+    struct irt_event *made = calloc(1, sizeof(*made));
+    if (!made) {
+        irt_backend()->event_destroy(backend);
+        return cudaErrorMemoryAllocation;
+    }
+    made->device = device;
+    made->flags = flags;
+    made->backend = backend;
+    void *handle = irt_handle_open(&events, made);
+    if (!handle) {
+        destroy(made);
+        return cudaErrorMemoryAllocation;
+    }
+    made->handle = handle;
+    *ret_event = handle;
+    return cudaSuccess;
+}
+
 // ---- API ----
 
 cudaError_t irt_core_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
@@ -69,27 +90,11 @@ cudaError_t irt_core_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int f
         ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming))) {
         return cudaErrorInvalidValue;
     }
-    struct irt_event *made = calloc(1, sizeof(*made));
-    if (!made) {
-        return cudaErrorMemoryAllocation;
-    }
-    made->device = irt_device_current();
-    made->flags = flags;
-    cudaError_t e =
-        irt_backend()->event_create(made->device->id, !(flags & cudaEventDisableTiming),
-                                    (flags & cudaEventBlockingSync) != 0, &made->backend);
-    if (e) {
-        free(made);
-        return e;
-    }
-    void *handle = irt_handle_open(&events, made);
-    if (!handle) {
-        destroy(made);
-        return cudaErrorMemoryAllocation;
-    }
-    made->handle = handle;
-    *event = handle;
-    return cudaSuccess;
+    struct irt_device *device = irt_device_current();
+    struct irtb_event *backend;
+    cudaError_t e = irt_backend()->event_create(device->id, !(flags & cudaEventDisableTiming),
+                                                (flags & cudaEventBlockingSync) != 0, &backend);
+    return e ? e : irt_event_adopt(device, flags, backend, event);
 }
 
 cudaError_t irt_core_cudaEventCreate(cudaEvent_t *event)

@@ -21,6 +21,10 @@ struct irt_event {
 cudaError_t irt_event_get(cudaEvent_t handle, struct irt_event **ret_event);
 void irt_event_put(struct irt_event *event);
 
+// A new handle for an event of the backend, which is destroyed when that fails.
+cudaError_t irt_event_adopt(struct irt_device *device, unsigned flags, struct irtb_event *backend,
+                            cudaEvent_t *ret_event);
+
 // Records the event in a stream between irt_stream_begin and irt_stream_end. The caller has checked
 // that both belong to one device.
 struct irt_stream;

@@ -148,15 +148,27 @@ cudaError_t irt_core_cudaMallocManaged(void **devPtr, size_t size, unsigned int 
     return irt_memory_allocate(IRT_MEMORY_MANAGED, IRTB_MEMORY_MANAGED, size, flags, devPtr);
 }
 
+static bool is_for_free(const struct irt_memory *memory)
+{
+    switch (memory->type) {
+    case IRT_MEMORY_DEVICE:
+    case IRT_MEMORY_POOL:
+    case IRT_MEMORY_MANAGED:
+        return true;
+    case IRT_MEMORY_SHARED:
+        return memory->flags != IRT_SHARED_IPC;
+    default:
+        return memory->block != NULL;
+    }
+}
+
 cudaError_t irt_core_cudaFree(void *devPtr)
 {
     struct irt_memory memory;
     if (!devPtr) {
         return cudaSuccess;
     }
-    if (!irt_memory_find(devPtr, &memory) || memory.start != devPtr ||
-        (memory.type != IRT_MEMORY_DEVICE && memory.type != IRT_MEMORY_POOL &&
-         memory.type != IRT_MEMORY_MANAGED)) {
+    if (!irt_memory_find(devPtr, &memory) || memory.start != devPtr || !is_for_free(&memory)) {
         return cudaErrorInvalidValue;
     }
     if (!irt_memory_remove(devPtr, &memory)) {
@@ -194,6 +206,7 @@ static enum cudaMemoryType attribute_type(const struct irt_memory *memory)
     case IRT_MEMORY_DEVICE:
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
+    case IRT_MEMORY_SHARED:
         return cudaMemoryTypeDevice;
     case IRT_MEMORY_HOST:
     case IRT_MEMORY_REGISTERED:

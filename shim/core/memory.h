@@ -23,6 +23,14 @@ enum irt_memory_type {
     IRT_MEMORY_MANAGED,    // cudaMallocManaged
     IRT_MEMORY_VARIABLE,   // __device__ or __constant__ variable of a loaded module
     IRT_MEMORY_MANAGED_VARIABLE,
+    IRT_MEMORY_SHARED, // device memory that somebody else made; `flags` is an irt_shared_origin
+};
+
+// How memory of others came here, and so how it is given back.
+enum irt_shared_origin {
+    IRT_SHARED_IPC,      // cudaIpcOpenMemHandle: cudaIpcCloseMemHandle only
+    IRT_SHARED_POOL,     // cudaMemPoolImportPointer: cudaFree, cudaFreeAsync
+    IRT_SHARED_EXTERNAL, // cudaExternalMemoryGetMappedBuffer: cudaFree
 };
 
 // One allocation; copied out of the map, so that it may be used without a lock.

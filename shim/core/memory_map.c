@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shim/core/advice.h"
+#include "shim/core/ipc.h"
 #include "shim/core/memory.h"
 #include "shim/core/pool.h"
 #include "shim/dispatch/backend.h"
@@ -139,6 +140,7 @@ bool irt_memory_on_device(const struct irt_memory *memory)
     case IRT_MEMORY_DEVICE:
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
+    case IRT_MEMORY_SHARED:
         return true;
     case IRT_MEMORY_HOST:
     case IRT_MEMORY_REGISTERED:
@@ -168,6 +170,9 @@ cudaError_t irt_memory_release(const struct irt_memory *memory)
     case IRT_MEMORY_VARIABLE:
     case IRT_MEMORY_MANAGED_VARIABLE:
         return cudaSuccess; // belongs to its module
+    case IRT_MEMORY_SHARED:
+        irt_ipc_forget(memory->start);
+        return backend->shared_unmap(memory->device->id, memory->start, memory->size, false);
     }
     return cudaSuccess;
 }

@@ -3,9 +3,11 @@
 // Events and their records. Each cudaEventRecord makes a record of its own, so a wait that was
 // queued for an earlier recording keeps its meaning when the event is recorded again or destroyed.
 #include <stdlib.h>
+#include <string.h>
 
 #include "exec_util.h"
 #include "pool.h"
+#include "shared_event.h"
 #include "stream.h"
 
 enum { SPIN_NS = 30000 };
@@ -32,6 +34,8 @@ static struct exec_record *record_create(void)
     }
     record->stream = NULL;
     record->blocked = NULL;
+    record->shared = NULL;
+    record->number = 0;
     atomic_store(&record->waiters, 0);
     atomic_store(&record->done, 0);
     atomic_store(&record->refs, 1);
@@ -65,10 +69,16 @@ void exec_record_complete(struct exec_record *record)
     record->time = exec_now();
     pthread_mutex_lock(&record->lock);
     struct irtb_stream *blocked = record->blocked, *stream = record->stream;
+    struct exec_shared *shared = record->shared;
     record->blocked = NULL;
     record->stream = NULL;
+    record->shared = NULL;
     atomic_store(&record->done, 1);
     pthread_mutex_unlock(&record->lock);
+    if (shared) {
+        exec_shared_end(shared, record->number);
+        exec_shared_unref(shared);
+    }
     if (atomic_load(&record->waiters)) {
         exec_futex_wake(&record->done, INT_MAX);
     }
@@ -99,12 +109,38 @@ void exec_event_destroy(struct irtb_event *event)
 {
     if (event) {
         exec_record_unref(event->record);
+        exec_shared_unref(event->shared);
         pthread_mutex_destroy(&event->lock);
         free(event);
     }
 }
 
-// A reference to the newest record, or NULL.
+static struct exec_shared *shared_of(struct irtb_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    struct exec_shared *shared = exec_shared_ref(event->shared);
+    pthread_mutex_unlock(&event->lock);
+    return shared;
+}
+
+// Whether the newest record is one of another process; then the shared part, referenced, and the
+// record's number.
+static bool is_foreign(struct irtb_event *event, struct exec_shared **ret_shared,
+                       uint64_t *ret_number)
+{
+    pthread_mutex_lock(&event->lock);
+    struct exec_shared *shared = event->shared;
+    uint64_t newest = shared ? exec_shared_newest(shared) : 0;
+    bool foreign = newest != 0 && !(event->record && event->record->number == newest);
+    if (foreign) {
+        *ret_shared = exec_shared_ref(shared);
+        *ret_number = newest;
+    }
+    pthread_mutex_unlock(&event->lock);
+    return foreign;
+}
+
+// A reference to the newest record of this process, or NULL.
 static struct exec_record *current(struct irtb_event *event)
 {
     pthread_mutex_lock(&event->lock);
@@ -122,8 +158,23 @@ cudaError_t exec_event_record(struct irtb_event *event, struct irtb_stream *stre
     if (!record) {
         return cudaErrorMemoryAllocation;
     }
+    struct exec_shared *shared = shared_of(event);
+    if (shared && !exec_shared_begin(shared, &record->number)) {
+        exec_shared_unref(shared);
+        exec_record_unref(record);
+        return cudaErrorMemoryAllocation;
+    }
+    record->shared = shared; // until it is complete
+    uint64_t number = record->number;
+    exec_shared_ref(shared);
     atomic_fetch_add(&record->refs, 1); // one for the queue, one for the event
     cudaError_t error = exec_stream_record(stream, record);
+    if (error && shared) {
+        record->shared = NULL;
+        exec_shared_end(shared, number);
+        exec_shared_unref(shared);
+    }
+    exec_shared_unref(shared);
     if (error) {
         exec_record_unref(record);
         exec_record_unref(record);
@@ -139,6 +190,13 @@ cudaError_t exec_event_record(struct irtb_event *event, struct irtb_stream *stre
 
 cudaError_t exec_event_query(struct irtb_event *event)
 {
+    struct exec_shared *shared;
+    uint64_t number;
+    if (is_foreign(event, &shared, &number)) {
+        bool pending = exec_shared_pending(shared, number);
+        exec_shared_unref(shared);
+        return pending ? cudaErrorNotReady : cudaSuccess;
+    }
     struct exec_record *record = current(event);
     if (!record) {
         return cudaSuccess;
@@ -150,6 +208,13 @@ cudaError_t exec_event_query(struct irtb_event *event)
 
 cudaError_t exec_event_synchronize(struct irtb_event *event)
 {
+    struct exec_shared *shared;
+    uint64_t number;
+    if (is_foreign(event, &shared, &number)) {
+        exec_shared_wait(shared, number);
+        exec_shared_unref(shared);
+        return cudaSuccess;
+    }
     struct exec_record *record = current(event);
     if (!record) {
         return cudaSuccess;
@@ -206,8 +271,98 @@ cudaError_t exec_event_elapsed(struct irtb_event *start, struct irtb_event *end,
     return error;
 }
 
+// ---------------------------------------------------------------- several processes
+
+struct foreign_wait {
+    struct exec_shared *shared;
+    uint64_t number;
+};
+
+// On a thread for host functions, which may block.
+static void wait_foreign(void *argument)
+{
+    struct foreign_wait *wait = argument;
+    exec_shared_wait(wait->shared, wait->number);
+    exec_shared_unref(wait->shared);
+    free(wait);
+}
+
+// Takes the reference to `shared`.
+static cudaError_t stream_wait_foreign(struct irtb_stream *stream, struct exec_shared *shared,
+                                       uint64_t number)
+{
+    if (!exec_shared_pending(shared, number)) {
+        exec_shared_unref(shared);
+        return cudaSuccess;
+    }
+    struct foreign_wait *wait = malloc(sizeof *wait);
+    cudaError_t error = cudaErrorMemoryAllocation;
+    if (wait) {
+        *wait = (struct foreign_wait){.shared = shared, .number = number};
+        error = exec_stream_host(stream, wait_foreign, wait, true);
+    }
+    if (error) {
+        free(wait);
+        exec_shared_unref(shared);
+    }
+    return error;
+}
+
+cudaError_t exec_event_export(struct irtb_event *event, struct irtb_share *ret_share)
+{
+    cudaError_t error = cudaSuccess;
+    pthread_mutex_lock(&event->lock);
+    if (!event->shared) {
+        event->shared = exec_shared_create();
+        error = event->shared ? cudaSuccess : cudaErrorMapBufferObjectFailed;
+        struct exec_record *record = event->record;
+        if (record && event->shared) { // recorded already: other processes wait for that, too
+            pthread_mutex_lock(&record->lock);
+            if (!atomic_load(&record->done) && exec_shared_begin(event->shared, &record->number)) {
+                record->shared = exec_shared_ref(event->shared);
+            }
+            pthread_mutex_unlock(&record->lock);
+        }
+    } else if (!exec_shared_is_own(event->shared)) {
+        error = cudaErrorInvalidResourceHandle;
+    }
+    if (!error) {
+        struct cpu_share share;
+        exec_shared_name(event->shared, &share);
+        memcpy(ret_share, &share, sizeof share);
+    }
+    pthread_mutex_unlock(&event->lock);
+    return error;
+}
+
+cudaError_t exec_event_import(const struct irtb_share *share, struct irtb_event **ret_event)
+{
+    struct cpu_share name;
+    struct exec_shared *shared;
+    memcpy(&name, share, sizeof name);
+    if (name.size != 0) { // that is memory
+        return cudaErrorInvalidValue;
+    }
+    cudaError_t error = exec_shared_open(&name, &shared);
+    if (error) {
+        return error;
+    }
+    error = exec_event_create(false, false, ret_event);
+    if (error) {
+        exec_shared_unref(shared);
+        return error;
+    }
+    (*ret_event)->shared = shared;
+    return cudaSuccess;
+}
+
 cudaError_t exec_stream_wait_event(struct irtb_stream *stream, struct irtb_event *event)
 {
+    struct exec_shared *shared;
+    uint64_t number;
+    if (is_foreign(event, &shared, &number)) {
+        return stream_wait_foreign(stream, shared, number);
+    }
     struct exec_record *record = current(event);
     if (!record) {
         return cudaSuccess;

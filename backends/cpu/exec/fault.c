@@ -5,13 +5,16 @@
 // were there before us, or to the default action.
 #include "fault.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum { ALT_STACK_SIZE = 64 << 10 };
 
@@ -51,9 +54,61 @@ static void pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
+// Ranges whose pages are or were being replaced; the newest ones, in turn.
+enum { HOLD_RANGES = 16 };
+static struct {
+    _Atomic uintptr_t start, end; // end 0: unused
+} holds[HOLD_RANGES];
+static _Atomic unsigned hold_active; // index + 1 of the range that is being replaced
+static unsigned hold_next;           // the caller's lock
+
+void exec_fault_hold_begin(const void *start, size_t size)
+{
+    exec_fault_install();
+    unsigned index = hold_next++ % HOLD_RANGES;
+    atomic_store(&holds[index].end, 0);
+    atomic_store(&holds[index].start, (uintptr_t)start);
+    atomic_store(&holds[index].end, (uintptr_t)start + size);
+    atomic_store(&hold_active, index + 1);
+}
+
+void exec_fault_hold_end(void)
+{
+    atomic_store(&hold_active, 0);
+}
+
+void exec_fault_hold_forget(const void *start)
+{
+    for (unsigned i = 0; i < HOLD_RANGES; i++) {
+        if (atomic_load(&holds[i].start) == (uintptr_t)start) {
+            atomic_store(&holds[i].end, 0);
+        }
+    }
+}
+
+// Whether the access is to be tried again; waits until that makes sense. In a signal handler.
+static bool was_held(uintptr_t address)
+{
+    for (unsigned i = 0; i < HOLD_RANGES; i++) {
+        if (address >= atomic_load(&holds[i].start) && address < atomic_load(&holds[i].end)) {
+            int saved = errno;
+            while (atomic_load(&hold_active) == i + 1) {
+                struct timespec moment = {.tv_nsec = 20000};
+                nanosleep(&moment, NULL);
+            }
+            errno = saved;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void handler(int number, siginfo_t *info, void *context)
 {
     struct exec_fault_frame *frame = exec_fault_current;
+    if (number == SIGSEGV && info->si_code > 0 && was_held((uintptr_t)info->si_addr)) {
+        return;
+    }
     if (!frame || info->si_code <= 0) { // not in device work, or sent by somebody
         pass_on(number, info, context);
         return;

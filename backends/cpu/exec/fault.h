@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <driver_types.h>
@@ -55,6 +56,14 @@ static inline void exec_fault_pop(struct exec_fault_frame *frame)
 // Leaves the device work of this thread with an error and a reason (printf form, one line).
 _Noreturn void exec_fault_leave(cudaError_t error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+// While the pages of a range are being replaced by others with the same contents, a thread that
+// faults in it waits and tries again. One range at a time (the caller's lock). The range stays
+// known after `end`, for threads that have faulted but not yet come to the handler, until `forget`,
+// which is due before the addresses get another use.
+void exec_fault_hold_begin(const void *start, size_t size);
+void exec_fault_hold_end(void);
+void exec_fault_hold_forget(const void *start);
 
 // Describes a frame that was jumped to, e.g. "illegal address 0x10 (read or write)".
 void exec_fault_describe(const struct exec_fault_frame *frame, char *ret_text, size_t size);

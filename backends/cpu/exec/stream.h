@@ -16,6 +16,7 @@
 
 struct exec_job;
 struct exec_launch;
+struct exec_shared;
 
 struct exec_param {
     uint32_t offset, size, align; // bytes, in the packed parameter block
@@ -80,12 +81,15 @@ struct exec_record {
     struct irtb_stream *stream;  // lock; where it was recorded, referenced; NULL when done
     uint64_t target;             // value of stream->completed at which it is done
     struct irtb_stream *blocked; // lock; streams that wait, through wait_next
+    struct exec_shared *shared;  // lock; told at completion (shared_event.h), referenced; or NULL
+    uint64_t number;             // of the record there; 0: of no other process's concern
     struct exec_record *free_next;
 };
 
 struct irtb_event {
     pthread_mutex_t lock;
     struct exec_record *record; // lock; NULL while never recorded
+    struct exec_shared *shared; // lock; NULL while no other process knows it
     bool timing, blocking;
 };
 
@@ -131,6 +135,10 @@ cudaError_t exec_event_record(struct irtb_event *event, struct irtb_stream *stre
 cudaError_t exec_event_query(struct irtb_event *event);
 cudaError_t exec_event_synchronize(struct irtb_event *event);
 cudaError_t exec_event_elapsed(struct irtb_event *start, struct irtb_event *end, double *ret_ms);
+
+// The event of several processes, as irtb_backend.event_export and event_import.
+cudaError_t exec_event_export(struct irtb_event *event, struct irtb_share *ret_share);
+cudaError_t exec_event_import(const struct irtb_share *share, struct irtb_event **ret_event);
 
 // ---- records (event.c), for stream.c ----
 void exec_record_unref(struct exec_record *record);
