@@ -276,6 +276,14 @@ cudaError_t cpu_device_info(int device, struct irtb_device_info *ret_info)
     prop->computePreemptionSupported = 1;
     prop->canUseHostPointerForRegisteredMem = 1;
     prop->cooperativeLaunch = arch->major >= 6;
+    // Who writes to memory does so through the same coherent caches: nothing has to be flushed.
+    prop->gpuDirectRDMAFlushWritesOptions = cudaFlushGPUDirectRDMAWritesOptionHost;
+    prop->gpuDirectRDMAWritesOrdering = cudaGPUDirectRDMAWritesOrderingAllDevices;
+    // Hints about lines that are to stay in the second level cache, from 8.0 on.
+    if (arch->major >= 8) {
+        prop->persistingL2CacheMaxSize = prop->l2CacheSize / 4 * 3;
+        prop->accessPolicyMaxWindowSize = 128 << 20;
+    }
     prop->hostRegisterSupported = 1;
     prop->hostRegisterReadOnlySupported = 1;
     prop->hostNumaId = -1;
@@ -341,11 +349,11 @@ cudaError_t cpu_device_set_limit(int device, enum cudaLimit limit, size_t value)
             return cudaErrorInvalidValue;
         }
         break;
-    case cudaLimitPersistingL2CacheSize:
-        if (value > 0) { // persistingL2CacheMaxSize is 0
-            return cudaErrorInvalidValue;
-        }
+    case cudaLimitPersistingL2CacheSize: { // a hint that may be clamped
+        size_t most = cpu.arch->major >= 8 ? (size_t)(cpu.arch->l2_kb << 10) / 4 * 3 : 0;
+        value = value < most ? value : most;
         break;
+    }
     default:
         return cudaErrorUnsupportedLimit;
     }

@@ -27,8 +27,7 @@ static cudaError_t old_properties(struct irt11_cudaDeviceProp *prop, int device)
             return e;
         }
     }
-    // cudaLaunchCooperativeKernelMultiDevice does not exist in the core.
-    prop->cooperativeMultiDeviceLaunch = 0;
+    prop->cooperativeMultiDeviceLaunch = prop->cooperativeLaunch;
     return cudaSuccess;
 }
 

@@ -210,7 +210,7 @@ def core_header(table, _):
                 '// cudaStreamLegacy or cudaStreamPerThread; `default_stream` says which one a call\n'
                 '// without a stream parameter uses. The contract of each function is the CUDA Runtime\n'
                 '// API page of the same name without `irt_core_`.')
-    out.append('#pragma once\n\n#include <cuda_runtime_api.h>\n')
+    out.append('#pragma once\n\n#include <cuda_runtime_api.h>\n\n#include "foreign.h"\n')
     for group in table.groups:
         rows = [r for r in table.rows if r.group is group and r.route == 'core']
         if rows:
@@ -464,7 +464,7 @@ def compat_header(table, args):
     out = []
     c_head(out, f'Functions of {FRONTS[major][1]} that have a body of their own, and its structs.')
     out.append(f'#pragma once\n\n#include <stddef.h>\n#include <string.h>\n\n'
-               f'#include <cuda_runtime_api.h>\n\n#define IRT_COMPAT{major}_VERSION {FRONTS[major][0]}\n')
+               f'#include <cuda_runtime_api.h>\n\n#include "foreign.h"\n\n#define IRT_COMPAT{major}_VERSION {FRONTS[major][0]}\n')
     for struct in own_structs(table, major):
         fields = layouts.fields(struct, major)
         if any('.' in f or t in ('struct', 'union') for _, f, t, _ in fields):
@@ -477,6 +477,8 @@ def compat_header(table, args):
         out.append(f'_Static_assert(sizeof({new}) == {layouts.size(struct, major)}, "{struct}");')
         out += [f'_Static_assert(offsetof({new}, {f}) == {o} && sizeof((({new} *)0)->{f}) == {s}, '
                 f'"{struct}.{f}");' for o, f, _, s in fields]
+        if layouts.size(struct, 13) is None:
+            continue  # nothing to convert to
         shared = [f for _, f, _, s in fields
                   if not re.fullmatch(r'reserved\d*', f)
                   and any(n == f and z == s for _, n, _, z in layouts.fields(struct, 13))]

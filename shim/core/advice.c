@@ -245,31 +245,34 @@ cudaError_t irt_core_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMe
     return covered ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-cudaError_t irt_core_cudaMemPrefetchAsync(const void *devPtr, size_t count,
-                                          struct cudaMemLocation location, unsigned int flags,
-                                          cudaStream_t stream)
+cudaError_t irt_advice_check(const void *ptr, size_t size, const struct cudaMemLocation *location)
 {
-    struct irt_stream *found;
     uintptr_t start;
     uintptr_t end;
     bool managed;
-    if (flags != 0) {
-        return cudaErrorInvalidValue;
+    struct cudaMemLocation place = *location;
+    cudaError_t error = check_location(&place);
+    return error ? error : check_range(ptr, size, &start, &end, &managed);
+}
+
+cudaError_t irt_advice_prefetch(const void *ptr, size_t size,
+                                const struct cudaMemLocation *to)
+{
+    struct cudaMemLocation location = {.type = cudaMemLocationTypeInvalid};
+    uintptr_t start;
+    uintptr_t end;
+    bool managed;
+    cudaError_t error = cudaSuccess;
+    if (to) {
+        location = *to;
+        error = check_location(&location);
     }
-    cudaError_t error = irt_stream_get(stream, &found);
-    if (error) {
-        return error;
-    }
-    bool can = found->device->info.prop.concurrentManagedAccess;
-    irt_stream_put(found);
-    error = can ? check_location(&location) : cudaErrorInvalidDevice;
     if (!error) {
-        error = check_range(devPtr, count, &start, &end, &managed);
+        error = check_range(ptr, size, &start, &end, &managed);
     }
     if (error || !managed) {
         return error;
     }
-    // All processors share the memory: it already is where it was wanted.
     irt_mutex_lock(&lock);
     bool covered = cover_locked(start, end);
     for (uintptr_t at = start; covered && at < end;) {
@@ -279,6 +282,24 @@ cudaError_t irt_core_cudaMemPrefetchAsync(const void *devPtr, size_t count,
     }
     irt_mutex_unlock(&lock);
     return covered ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t irt_core_cudaMemPrefetchAsync(const void *devPtr, size_t count,
+                                          struct cudaMemLocation location, unsigned int flags,
+                                          cudaStream_t stream)
+{
+    struct irt_stream *found;
+    if (flags != 0) {
+        return cudaErrorInvalidValue;
+    }
+    cudaError_t error = irt_stream_get(stream, &found);
+    if (error) {
+        return error;
+    }
+    bool can = found->device->info.prop.concurrentManagedAccess;
+    irt_stream_put(found);
+    // All processors share the memory: it already is where it was wanted.
+    return can ? irt_advice_prefetch(devPtr, count, &location) : cudaErrorInvalidDevice;
 }
 
 // ---- attributes ----
@@ -320,6 +341,17 @@ static struct settings common(uintptr_t start, uintptr_t end)
     }
     irt_mutex_unlock(&lock);
     return all;
+}
+
+struct cudaMemLocation irt_advice_prefetched(const void *page)
+{
+    struct cudaMemLocation none = {.type = cudaMemLocationTypeInvalid};
+    irt_mutex_lock(&lock);
+    const struct range *range =
+        (const struct range *)irt_interval_find(&ranges, (uintptr_t)page);
+    struct cudaMemLocation location = range ? range->settings.prefetched : none;
+    irt_mutex_unlock(&lock);
+    return location;
 }
 
 static int device_number(const struct cudaMemLocation *location)

@@ -118,8 +118,8 @@ static cudaError_t locate(const struct cudaPitchedPtr *object, const struct cuda
     return cudaSuccess;
 }
 
-static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
-                           enum irt_copy_mode mode)
+cudaError_t irt_copy_run_3d(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
+                            enum irt_copy_mode mode)
 {
     if (!p) {
         return cudaErrorInvalidValue;
@@ -166,12 +166,12 @@ static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, cudaStream_t strea
 
 cudaError_t irt_core_cudaMemcpy3D(const struct cudaMemcpy3DParms *p, cudaStream_t default_stream)
 {
-    return copy_3d(p, default_stream, IRT_COPY_BLOCKING);
+    return irt_copy_run_3d(p, default_stream, IRT_COPY_BLOCKING);
 }
 
 cudaError_t irt_core_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
-    return copy_3d(p, stream, IRT_COPY_ASYNC);
+    return irt_copy_run_3d(p, stream, IRT_COPY_ASYNC);
 }
 
 static struct cudaMemcpy3DParms without_devices(const struct cudaMemcpy3DPeerParms *p)
@@ -197,7 +197,7 @@ cudaError_t irt_core_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p,
         return error;
     }
     struct cudaMemcpy3DParms parms = without_devices(p);
-    error = copy_3d(&parms, default_stream, IRT_COPY_BLOCKING);
+    error = irt_copy_run_3d(&parms, default_stream, IRT_COPY_BLOCKING);
     return error ? error : irt_copy_finish(default_stream);
 }
 
@@ -211,7 +211,7 @@ cudaError_t irt_core_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p
         return cudaErrorInvalidDevice;
     }
     struct cudaMemcpy3DParms parms = without_devices(p);
-    return copy_3d(&parms, stream, IRT_COPY_ASYNC);
+    return irt_copy_run_3d(&parms, stream, IRT_COPY_ASYNC);
 }
 
 static cudaError_t fill_3d(const struct cudaPitchedPtr *object, int value,

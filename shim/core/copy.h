@@ -10,9 +10,14 @@
 
 #include "backends/backend.h"
 
-// Whether a call is one of the …Async functions; decides what the host waits for (CUDA Runtime API,
-// "API synchronization behavior").
-enum irt_copy_mode { IRT_COPY_BLOCKING, IRT_COPY_ASYNC };
+// Decides what the host waits for (CUDA Runtime API, "API synchronization behavior").
+enum irt_copy_mode {
+    IRT_COPY_BLOCKING, // the functions without Async
+    IRT_COPY_ASYNC,    // a pageable source may change as soon as the call is back
+    IRT_COPY_ORDERED,  // the source is read in stream order, also when it is pageable
+    IRT_COPY_TAKEN,    // no source is read any more when the call is back
+    IRT_COPY_CHECK,    // nothing is enqueued: answers only whether the addresses are good
+};
 
 // Copies box->src to box->dst on the stream. The caller fills in the addresses, width, height,
 // depth and pitches; devices and kind are found here. Nothing is done when a size is 0. Errors:
@@ -20,6 +25,10 @@ enum irt_copy_mode { IRT_COPY_BLOCKING, IRT_COPY_ASYNC };
 // not suit the kind or the copy runs out of an allocation; cudaErrorInvalidResourceHandle; faults.
 cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind, cudaStream_t stream,
                          enum irt_copy_mode mode);
+
+// The same for the description of a 3D copy, as cudaMemcpy3D has it (box.c).
+cudaError_t irt_copy_run_3d(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
+                            enum irt_copy_mode mode);
 
 // Fills a box of bytes likewise (fill->element_size 1).
 cudaError_t irt_fill_run(const struct irtb_fill *fill, cudaStream_t stream,

@@ -73,6 +73,17 @@ cudaError_t irt_core_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, vo
     return enqueue(stream, &(struct host_call){.function = fn, .user_data = userData});
 }
 
+// How the thread that runs the function waits for earlier work (blocking or spinning) is a hint.
+cudaError_t irt_core_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *userData,
+                                           unsigned int syncMode)
+{
+    enum { BLOCKING = 0, SPIN_WAIT = 1 }; // enum cudaHostTaskSyncMode of CUDA 13.2
+    if (syncMode != BLOCKING && syncMode != SPIN_WAIT) {
+        return cudaErrorInvalidValue;
+    }
+    return irt_core_cudaLaunchHostFunc(stream, fn, userData);
+}
+
 cudaError_t irt_core_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
                                            void *userData, unsigned int flags)
 {

@@ -123,6 +123,19 @@ static cudaError_t check_kernel(const struct irt_launch_request *request,
     return cudaSuccess;
 }
 
+unsigned irt_launch_cluster_max(const struct irt_loaded *loaded, const struct cudaDeviceProp *prop)
+{
+    enum { PORTABLE = 8, LARGEST = 16 };
+    struct irtb_function_info info; // asked anew: attributes can be set
+    if (!prop->clusterLaunch) {
+        return 1;
+    }
+    return irt_backend()->function_info(loaded->function, &info) == cudaSuccess &&
+                   info.attributes.nonPortableClusterSizeAllowed
+               ? LARGEST
+               : PORTABLE;
+}
+
 static cudaError_t check_cluster(const struct irt_launch_request *request,
                                  const struct irt_loaded *loaded, const struct cudaDeviceProp *prop,
                                  dim3 *ret_cluster)

@@ -30,6 +30,27 @@ struct irt_launch_request {
 cudaError_t irt_launch_attributes(const cudaLaunchConfig_t *config,
                                   struct irt_launch_request *request);
 
+// The most blocks that a cluster of the kernel may have on a device: 8, or 16 when the kernel allows
+// sizes that not every device has; 1 where there are no clusters (CUDA C++ Programming Guide,
+// "Thread Block Clusters").
+unsigned irt_launch_cluster_max(const struct irt_loaded *loaded,
+                                const struct cudaDeviceProp *prop);
+
+// One launch of cudaLaunchCooperativeKernelMultiDevice, which CUDA 13 dropped: cudaLaunchParams.
+struct irt_launch_params {
+    void *func;
+    dim3 grid, block;
+    void **arguments;
+    size_t shared;
+    cudaStream_t stream;
+};
+
+// That function: launches cooperatively on several devices, waiting for one another's streams before
+// and after unless `flags` says not to (1: no wait before, 2: no wait after). Errors: as irt_launch;
+// 1 for an empty list, flags, a default stream, two launches on one device or launches that differ.
+cudaError_t irt_launch_multi_device(const struct irt_launch_params *list, unsigned count,
+                                    unsigned flags);
+
 // Checks and enqueues. Errors: 98, 209, 218, 222 (the kernel), 9 (dimensions), 1 (shared memory,
 // arguments, launch bounds), 400 (stream of another device), 720 (cooperative grid too large), 912
 // (cluster does not divide the grid), 801 (clusters, cooperative launch where there is none).

@@ -4,6 +4,7 @@
 // here are CUDA's checks and the questions asked the other way round.
 // Source: CUDA Runtime API, "Occupancy".
 #include "irt_core.h"
+#include "shim/core/launch.h"
 #include "shim/core/module.h"
 #include "shim/dispatch/backend.h"
 
@@ -90,6 +91,90 @@ cudaError_t irt_core_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSm
     cudaError_t e = irt_kernel_get_loaded(func, &kernel, &loaded);
     if (!e) {
         e = available_shared(loaded, numBlocks, blockSize, dynamicSmemSize);
+        irt_kernel_put(kernel);
+    }
+    return e;
+}
+
+// ---- clusters ----
+
+static unsigned volume(dim3 d)
+{
+    return d.x * d.y * d.z;
+}
+
+// The configuration as a launch would read it, with a cluster of 0 blocks when it names none.
+static cudaError_t read_config(const cudaLaunchConfig_t *config, struct irt_launch_request *request)
+{
+    if (!config) {
+        return cudaErrorInvalidValue;
+    }
+    *request = (struct irt_launch_request){
+        .grid = config->gridDim, .block = config->blockDim, .shared = config->dynamicSmemBytes};
+    unsigned long long threads =
+        (unsigned long long)request->block.x * request->block.y * request->block.z;
+    return threads && threads <= 1024 ? irt_launch_attributes(config, request)
+                                      : cudaErrorInvalidValue;
+}
+
+static dim3 required_cluster(const struct irt_loaded *loaded)
+{
+    const uint32_t *need = loaded->info.required_cluster;
+    return need[0] ? (dim3){need[0], need[1] ? need[1] : 1, need[2] ? need[2] : 1} : (dim3){0, 0, 0};
+}
+
+static cudaError_t active_clusters(const struct irt_loaded *loaded,
+                                   const struct irt_launch_request *request, int *ret_clusters)
+{
+    const struct cudaDeviceProp *prop = &irt_device_current()->info.prop;
+    dim3 required = required_cluster(loaded);
+    dim3 cluster = volume(request->cluster) ? request->cluster : required;
+    if (!volume(cluster) ||
+        (volume(required) &&
+         (cluster.x != required.x || cluster.y != required.y || cluster.z != required.z)) ||
+        volume(cluster) > irt_launch_cluster_max(loaded, prop)) {
+        return cudaErrorInvalidClusterSize;
+    }
+    int blocks;
+    cudaError_t e = active_blocks(loaded, (int)volume(request->block), request->shared, &blocks);
+    if (!e) {
+        *ret_clusters = blocks * prop->multiProcessorCount / (int)volume(cluster);
+    }
+    return e;
+}
+
+cudaError_t irt_core_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
+                                                    const cudaLaunchConfig_t *launchConfig)
+{
+    struct irt_launch_request request;
+    cudaError_t e = numClusters ? read_config(launchConfig, &request) : cudaErrorInvalidValue;
+    struct irt_kernel *kernel;
+    struct irt_loaded *loaded;
+    if (!e) {
+        e = irt_kernel_get_loaded(func, &kernel, &loaded);
+    }
+    if (!e) {
+        e = active_clusters(loaded, &request, numClusters);
+        irt_kernel_put(kernel);
+    }
+    return e;
+}
+
+cudaError_t irt_core_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
+                                                          const cudaLaunchConfig_t *launchConfig)
+{
+    struct irt_launch_request request;
+    cudaError_t e = clusterSize ? read_config(launchConfig, &request) : cudaErrorInvalidValue;
+    struct irt_kernel *kernel;
+    struct irt_loaded *loaded;
+    if (!e) {
+        e = irt_kernel_get_loaded(func, &kernel, &loaded);
+    }
+    if (!e) {
+        unsigned required = volume(required_cluster(loaded));
+        *clusterSize = (int)(required ? required
+                                      : irt_launch_cluster_max(
+                                            loaded, &irt_device_current()->info.prop));
         irt_kernel_put(kernel);
     }
     return e;

@@ -129,7 +129,7 @@ static const struct attribute attributes[] = {
     CONSTANT(cudaDevAttrReserved93, 0),
     CONSTANT(cudaDevAttrReserved94, 0),
     MEMBER(cudaDevAttrCooperativeLaunch, prop.cooperativeLaunch),
-    CONSTANT(cudaDevAttrReserved96, 0),
+    MEMBER(cudaDevAttrReserved96, prop.cooperativeLaunch), // until 12: on several devices
     MEMBER(cudaDevAttrMaxSharedMemoryPerBlockOptin, prop.sharedMemPerBlockOptin),
     MEMBER(cudaDevAttrCanFlushRemoteWrites, can_flush_remote_writes),
     MEMBER(cudaDevAttrHostRegisterSupported, prop.hostRegisterSupported),
