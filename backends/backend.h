@@ -28,6 +28,7 @@ struct irtb_stream;   // backend's stream (FIFO queue of work of one device)
 struct irtb_event;    // backend's event
 struct irtb_module;   // code loaded on one device
 struct irtb_function; // one kernel of a module; lives as long as its module
+struct irtb_graph;    // executable graph
 
 // What the shim offers to a backend; valid for the life of the process.
 struct irtb_host {
@@ -39,6 +40,10 @@ struct irtb_host {
     // A fault made `device` unusable: every later call of the application answers `error` (sticky).
     // Called by the thread that found it, before the work is reported as complete.
     void (*device_lost)(int device, cudaError_t error);
+    // cudaDeviceGetAttribute, for kernels that ask it. Any thread.
+    cudaError_t (*device_attribute)(int device, int attribute, int *ret_value);
+    // cudaGetErrorName (`name`) or cudaGetErrorString. The text lives for ever.
+    const char *(*error_text)(cudaError_t error, bool name);
 };
 
 // Scalars about one device: cudaDeviceProp of CUDA 13 and the attributes that it does not hold.
@@ -146,6 +151,62 @@ struct irtb_image {
 // bytes that may travel any way; meaningless elsewhere.
 struct irtb_share {
     unsigned char bytes[40];
+};
+
+enum irtb_graph_node_kind {
+    IRTB_GRAPH_EMPTY,
+    IRTB_GRAPH_LAUNCH,
+    IRTB_GRAPH_COPY,
+    IRTB_GRAPH_FILL,
+    IRTB_GRAPH_HOST,
+    IRTB_GRAPH_RECORD,
+    IRTB_GRAPH_WAIT,
+    IRTB_GRAPH_IF,     // body 0 if the condition is not 0, else body 1 if there is one
+    IRTB_GRAPH_WHILE,  // body 0 as long as the condition is not 0
+    IRTB_GRAPH_SWITCH, // the body whose number the condition is, if there is one
+};
+
+// One node of a graph. Nodes stand in an array in an order that respects all dependencies; the
+// nodes of a conditional node's bodies stand right behind it, body after body. Child graphs are
+// written out. Everything that is pointed to is copied; functions, events and memory must live as
+// long as the graph and its launches.
+struct irtb_graph_node {
+    enum irtb_graph_node_kind kind;
+    bool disabled; // does nothing
+    int device;    // that it runs on
+    uint32_t dependency_count;
+    const uint32_t *dependencies; // indices of earlier nodes of the same body
+    union {
+        struct irtb_launch launch; // its arguments are read now
+        struct irtb_copy copy;
+        struct irtb_fill fill;
+        struct {
+            // run(function, argument) is called; not when the device is lost.
+            void (*run)(void (*function)(void *), void *argument);
+            void (*function)(void *);
+            void *argument;
+        } host;
+        struct irtb_event *event; // RECORD, WAIT: as event_record and stream_wait_event at launch
+        struct {
+            uint32_t condition; // index
+            uint32_t body_count;
+            const uint32_t *body_sizes; // nodes of each body, with those of bodies inside
+        } conditional;
+    };
+};
+
+// A value that kernels of the graph set by its handle and conditional nodes read.
+struct irtb_graph_condition {
+    uint64_t handle;
+    uint32_t initial;
+    bool assign; // `initial` is assigned at the start of every launch; else once
+};
+
+struct irtb_graph_desc {
+    const struct irtb_graph_node *nodes;
+    size_t node_count;
+    const struct irtb_graph_condition *conditions;
+    size_t condition_count;
 };
 
 struct irtb_backend {
@@ -259,6 +320,20 @@ struct irtb_backend {
     cudaError_t (*host_func)(struct irtb_stream *stream, void (*function)(void *), void *argument,
                              bool always);
     cudaError_t (*launch)(struct irtb_stream *stream, const struct irtb_launch *launch);
+
+    // ---- graphs (all or none; none: the shim enqueues node by node) ----
+    cudaError_t (*graph_create)(const struct irtb_graph_desc *desc, struct irtb_graph **ret_graph);
+    // Replaces a node by one of the same kind, or the default of a condition. Launches that are
+    // enqueued already are not affected. Not called by two threads for one graph at once.
+    cudaError_t (*graph_update)(struct irtb_graph *graph, size_t index,
+                                const struct irtb_graph_node *node);
+    cudaError_t (*graph_set_default)(struct irtb_graph *graph, size_t index,
+                                     const struct irtb_graph_condition *condition);
+    // One operation of the stream; allocates nothing in the steady state. Launches of one graph in
+    // several streams run one after the other, in the order of these calls.
+    cudaError_t (*graph_launch)(struct irtb_graph *graph, struct irtb_stream *stream);
+    // Launches that are enqueued still complete. May be called by any thread, also a backend's.
+    void (*graph_destroy)(struct irtb_graph *graph);
 
     // ---- modules: per device ----
     // Parses and links the units and allocates and initialises the module's variables on the

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EXEC_KERNEL_ABI 1u
+#define EXEC_KERNEL_ABI 2u
 #define EXEC_WARP_SIZE 32u
 #define EXEC_BARRIERS 16u
 
@@ -48,6 +48,14 @@ enum exec_request_kind {
     EXEC_REQ_CALL_DEPTH,  // internal: out of frame stack; becomes a launch failure
     EXEC_REQ_WARP_OP,     // warp-wide operation on memory or fragments (mma, ldmatrix …):
                           // op = index into a table of the runtime, a = pointer to operands
+};
+
+// Functions of the device runtime (device_api.def).
+enum exec_device_api {
+#define DEVICE_API(name) EXEC_DEVICE_##name,
+#include "device_api.def"
+#undef DEVICE_API
+    EXEC_DEVICE_API_COUNT
 };
 
 enum exec_barrier_op { EXEC_BAR_SYNC, EXEC_BAR_RED_POPC, EXEC_BAR_RED_AND, EXEC_BAR_RED_OR };
@@ -99,6 +107,10 @@ struct exec_runtime {
     void (*trap)(struct exec_ctx *ctx, const char *reason) __attribute__((noreturn));
     // bar.arrive / barrier.arrive: counts the thread in without waiting.
     void (*barrier_arrive)(struct exec_ctx *ctx, uint32_t id, uint32_t count);
+    // A function of the device runtime (enum exec_device_api); the blocks of arguments and results
+    // are laid out as those of the PTX function.
+    void (*device_call)(struct exec_ctx *ctx, uint32_t function, const void *arguments,
+                        void *results);
     uint64_t (*globaltimer)(struct exec_ctx *ctx); // ns since the epoch
     uint64_t (*clock64)(struct exec_ctx *ctx);     // monotonic counter of the virtual SM clock
     // Slow exact helpers by index (jit/helpers.def names them: directed rounding, fp8, tex …).

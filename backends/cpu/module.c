@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "program.h"
+#include "exec/device_launch.h"
 #include "exec/pool.h"
 
 enum { REPORTED_REGISTERS = 32 }; // compiled code has no CUDA registers; a usual number
@@ -20,6 +21,7 @@ struct irtb_function {
 };
 
 struct irtb_module {
+    struct exec_module exec; // first: what kernels of it ask
     int device;
     struct cpu_program *program;
     void **symbols;                  // address of each variable, by index
@@ -32,6 +34,8 @@ static struct cpu_heap *variable_heap(const struct irtb_module *module,
 {
     return variable->is_managed ? &cpu.host_memory : &cpu.devices[module->device].memory;
 }
+
+static const struct exec_module device_runtime;
 
 static cudaError_t initialise_variable(struct irtb_module *module, uint32_t index)
 {
@@ -104,6 +108,7 @@ cudaError_t cpu_module_load(int device, const struct irtb_code_unit *units, size
         cpu_program_put(program);
         return cudaErrorMemoryAllocation;
     }
+    module->exec = device_runtime;
     module->device = device;
     module->program = program;
     module->symbols = calloc(program->variable_count + 1, sizeof *module->symbols);
@@ -343,6 +348,43 @@ cudaError_t cpu_function_occupancy(struct irtb_function *function, int block_siz
     return cudaSuccess;
 }
 
+// What the executor is told about a launch of the function, whose code is compiled.
+static cudaError_t make_launch(struct irtb_function *function, const uint32_t grid[3],
+                               const uint32_t block[3], uint32_t dynamic_shared, bool cooperative,
+                               struct exec_launch *ret_launch)
+{
+    struct cpu_kernel *kernel = function->kernel;
+    if (dynamic_shared > (uint32_t)max_dynamic(function)) {
+        return cudaErrorInvalidValue;
+    }
+    uint32_t resident = 1;
+    if (cooperative || kernel->exec.can_spin) { // blocks may wait for each other
+        uint32_t threads = block[0] * block[1] * block[2];
+        int blocks = cpu_arch_occupancy(cpu.arch, (int)threads, REPORTED_REGISTERS,
+                                        kernel->code->static_shared, dynamic_shared);
+        resident = (uint32_t)(blocks > 0 ? blocks : 1) * exec_pool_size();
+    }
+    uint64_t total = (uint64_t)grid[0] * grid[1] * grid[2];
+    if (cooperative && total > resident) {
+        return cudaErrorCooperativeLaunchTooLarge;
+    }
+    if (kernel->code->uses_malloc) {
+        atomic_store_explicit(&cpu.devices[function->module->device].heap_used, true,
+                              memory_order_relaxed);
+    }
+    *ret_launch = (struct exec_launch){
+        .kernel = &kernel->exec,
+        .module = &function->module->exec,
+        .symbols = function->module->symbols,
+        .dynamic_shared = dynamic_shared,
+        .resident = resident,
+        .cooperative = cooperative,
+    };
+    memcpy(ret_launch->grid, grid, sizeof ret_launch->grid);
+    memcpy(ret_launch->block, block, sizeof ret_launch->block);
+    return cudaSuccess;
+}
+
 cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *launch)
 {
     struct irtb_function *function = launch->function;
@@ -358,33 +400,116 @@ cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *lau
                 kernel->function->name);
         return cudaErrorNotSupported;
     }
-    if (launch->dynamic_shared > (uint32_t)max_dynamic(function)) {
-        return cudaErrorInvalidValue;
+    struct exec_launch run;
+    error = make_launch(function, launch->grid, launch->block, launch->dynamic_shared,
+                        launch->cooperative, &run);
+    if (error) {
+        return error;
     }
-    uint32_t resident = 1;
-    if (launch->cooperative || kernel->exec.can_spin) { // blocks may wait for each other
-        uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
-        int blocks = cpu_arch_occupancy(cpu.arch, (int)threads, REPORTED_REGISTERS,
-                                        kernel->code->static_shared, launch->dynamic_shared);
-        resident = (uint32_t)(blocks > 0 ? blocks : 1) * exec_pool_size();
-    }
-    uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    if (launch->cooperative && total > resident) {
-        return cudaErrorCooperativeLaunchTooLarge;
-    }
-    if (kernel->code->uses_malloc) {
-        atomic_store_explicit(&cpu.devices[function->module->device].heap_used, true,
-                              memory_order_relaxed);
-    }
-    struct exec_launch run = {
-        .kernel = &kernel->exec,
-        .symbols = function->module->symbols,
-        .dynamic_shared = launch->dynamic_shared,
-        .resident = resident,
-        .cooperative = launch->cooperative,
-    };
-    memcpy(run.grid, launch->grid, sizeof run.grid);
-    memcpy(run.block, launch->block, sizeof run.block);
     return exec_stream_launch(stream, &run, kernel->params, kernel->function->param_count,
                               kernel->function->params_size, launch->arguments);
 }
+
+// ---------------------------------------------------------------- for the device runtime
+
+static cudaError_t find_entry(struct exec_module *exec, uint64_t address,
+                              struct irtb_function **ret_function)
+{
+    struct irtb_module *module = (struct irtb_module *)exec; // its first member
+    const struct cpu_program *program = module->program;
+    for (size_t i = 0; i < program->function_count; i++) {
+        if (program->functions[i].is_entry && program->functions[i].address == address) {
+            *ret_function = &module->functions[i];
+            return cpu_function_compile(*ret_function);
+        }
+    }
+    return cudaErrorInvalidDeviceFunction;
+}
+
+static cudaError_t launch_from_kernel(struct exec_module *exec, uint64_t address,
+                                      struct exec_launch *launch, uint32_t *ret_params_size)
+{
+    struct irtb_function *function;
+    cudaError_t error = find_entry(exec, address, &function);
+    if (error) {
+        return error;
+    }
+    const struct jit_function *f = function->kernel->function;
+    static const uint32_t max_grid[3] = {INT32_MAX, UINT16_MAX, UINT16_MAX};
+    static const uint32_t max_block[3] = {1024, 1024, 64};
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!launch->grid[i] || !launch->block[i] ||
+            launch->grid[i] > max_grid[i] ||
+            launch->block[i] > max_block[i]) {
+            return cudaErrorInvalidConfiguration;
+        }
+        threads *= launch->block[i];
+    }
+    if (threads > CPU_THREADS_PER_BLOCK) {
+        return cudaErrorInvalidConfiguration;
+    }
+    if (threads > (uint64_t)max_threads(f)) {
+        return cudaErrorInvalidValue;
+    }
+    if (f->explicit_cluster) {
+        CPU_LOG("cpu", CPU_ERROR, "kernel %s: a cluster started by a kernel is not supported",
+                f->name);
+        return cudaErrorNotSupported;
+    }
+    *ret_params_size = f->params_size;
+    const struct exec_launch shape = *launch;
+    return make_launch(function, shape.grid, shape.block, shape.dynamic_shared, false, launch);
+}
+
+static cudaError_t attributes_for_kernel(struct exec_module *exec, uint64_t address,
+                                         struct cudaFuncAttributes *ret_attributes)
+{
+    struct irtb_function *function;
+    struct irtb_function_info info;
+    cudaError_t error = find_entry(exec, address, &function);
+    error = error ? error : cpu_function_info(function, &info);
+    if (!error) {
+        *ret_attributes = info.attributes;
+    }
+    return error;
+}
+
+static cudaError_t occupancy_for_kernel(struct exec_module *exec, uint64_t address, int block_size,
+                                        size_t dynamic_shared, int *ret_blocks)
+{
+    struct irtb_function *function;
+    cudaError_t error = find_entry(exec, address, &function);
+    return error ? error
+                 : cpu_function_occupancy(function, block_size, dynamic_shared, ret_blocks);
+}
+
+static cudaError_t attribute_for_kernel(int device, int attribute, int *ret_value)
+{
+    return cpu.host->device_attribute(device, attribute, ret_value);
+}
+
+static cudaError_t limit_for_kernel(int device, int limit, size_t *ret_value)
+{
+    return cpu_device_get_limit(device, (enum cudaLimit)limit, ret_value);
+}
+
+static int count_for_kernel(void)
+{
+    return cpu.device_count;
+}
+
+static const char *text_for_kernel(cudaError_t error, bool name)
+{
+    return cpu.host->error_text(error, name);
+}
+
+static const struct exec_module device_runtime = {
+    .launch = launch_from_kernel,
+    .attributes = attributes_for_kernel,
+    .occupancy = occupancy_for_kernel,
+    .device_attribute = attribute_for_kernel,
+    .device_limit = limit_for_kernel,
+    .device_count = count_for_kernel,
+    .error_text = text_for_kernel,
+};

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "irt_core.h"
+#include "shim/api/error_text.h"
 #include "shim/core/device.h"
 #include "shim/dispatch/entry.h"
 #include "shim/util/env.h"
@@ -47,8 +49,23 @@ static pthread_t choosing_thread;
 static const struct irtb_backend *chosen;
 static cudaError_t failure;
 
-static const struct irtb_host host = {
-    .log = irt_log, .env = irt_env, .device_lost = irt_device_lost};
+// For kernels that ask the device runtime: the same tables as for the host.
+static cudaError_t device_attribute(int device, int attribute, int *ret_value)
+{
+    return irt_core_cudaDeviceGetAttribute(ret_value, (enum cudaDeviceAttr)attribute, device);
+}
+
+static const char *error_text(cudaError_t error, bool name)
+{
+    return name ? irt_error_name((int)error, CUDART_VERSION)
+                : irt_error_text((int)error, CUDART_VERSION);
+}
+
+static const struct irtb_host host = {.log = irt_log,
+                                      .env = irt_env,
+                                      .device_lost = irt_device_lost,
+                                      .device_attribute = device_attribute,
+                                      .error_text = error_text};
 
 const struct irtb_backend *irt_backend(void)
 {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "device_launch.h"
 #include "exec_util.h"
 #include "fault.h"
 #include "runtime.h"
@@ -279,8 +280,9 @@ static void help(struct exec_job *job)
     work((struct exec_grid *)job, false);
 }
 
-cudaError_t exec_grid_run(struct exec_device *device, struct irtb_stream *stream,
-                          const struct exec_launch *launch, const void *params)
+static cudaError_t run(struct exec_device *device, struct irtb_stream *stream,
+                       const struct exec_launch *launch, const void *params, uint32_t depth,
+                       struct exec_child_list *tails)
 {
     static _Atomic uint64_t ids;
     exec_fault_install();
@@ -289,6 +291,8 @@ cudaError_t exec_grid_run(struct exec_device *device, struct irtb_stream *stream
     grid.device = device;
     grid.launch = launch;
     grid.params = params;
+    grid.depth = depth;
+    grid.tails = tails;
     grid.total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     grid.id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
     grid.workspace[0] = sizeof grid.workspace;
@@ -303,5 +307,23 @@ cudaError_t exec_grid_run(struct exec_device *device, struct irtb_stream *stream
     if (grid.total > 1) {
         exec_pool_retire(&grid.job);
     }
-    return (cudaError_t)atomic_load(&grid.error);
+    cudaError_t error = (cudaError_t)atomic_load(&grid.error);
+    if (atomic_load_explicit(&grid.children, memory_order_acquire)) {
+        cudaError_t later = exec_children_finish(&grid, error || exec_pool_stopping());
+        error = error ? error : later;
+    }
+    return error;
+}
+
+cudaError_t exec_grid_run(struct exec_device *device, struct irtb_stream *stream,
+                          const struct exec_launch *launch, const void *params)
+{
+    return run(device, stream, launch, params, 0, NULL);
+}
+
+cudaError_t exec_grid_run_nested(struct exec_grid *parent, const struct exec_launch *launch,
+                                 const void *params, uint32_t depth,
+                                 struct exec_child_list *ret_tails)
+{
+    return run(parent->device, parent->job.stream, launch, params, depth, ret_tails);
 }

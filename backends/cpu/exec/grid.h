@@ -24,8 +24,11 @@ struct exec_kernel {
     _Atomic uint64_t block_ns; // running estimate of the time of a block; 0 unknown
 };
 
+struct exec_module;
+
 struct exec_launch {
     struct exec_kernel *kernel;
+    struct exec_module *module; // where the kernel is from (device_launch.h); NULL in tests
     void *const *symbols;
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared;
@@ -39,6 +42,14 @@ struct exec_device;
 // `stream` may be NULL (tests). Parameters are 16-byte aligned. Any thread with enough stack.
 cudaError_t exec_grid_run(struct exec_device *device, struct irtb_stream *stream,
                           const struct exec_launch *launch, const void *params);
+
+// The same for a grid that `parent` has started, at the given depth of such launches. Its own tail
+// launches are left in *ret_tails. Called by device_launch.c.
+struct exec_grid;
+struct exec_child_list;
+cudaError_t exec_grid_run_nested(struct exec_grid *parent, const struct exec_launch *launch,
+                                 const void *params, uint32_t depth,
+                                 struct exec_child_list *ret_tails);
 
 // Whether this thread has the stack to run kernels (callers that wait may be tiny threads).
 bool exec_grid_may_run_here(void);

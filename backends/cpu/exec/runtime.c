@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "block.h"
+#include "device_api.h"
 #include "exec_util.h"
 #include "fault.h"
 #include "heap.h"
@@ -96,6 +97,7 @@ void exec_runtime_fill(struct exec_runtime *runtime, void *const *helpers)
         .assert_fail = rt_assert,
         .trap = rt_trap,
         .barrier_arrive = rt_arrive,
+        .device_call = exec_device_call,
         .globaltimer = rt_globaltimer,
         .clock64 = rt_clock64,
         .helpers = helpers,

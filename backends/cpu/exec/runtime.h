@@ -8,6 +8,8 @@
 #include "../kernel_abi.h"
 
 struct exec_device;
+struct exec_children;
+struct exec_child_list;
 
 // A grid in flight. Made and owned by exec_grid_run.
 struct exec_grid {
@@ -20,6 +22,9 @@ struct exec_grid {
     uint32_t chunk;
     _Atomic uint64_t next;     // first block that nobody has taken
     _Atomic uint32_t resident; // suspended and running blocks
+    struct exec_children *_Atomic children; // what kernels have started; NULL: nothing yet
+    struct exec_child_list *tails;          // where its tail launches go; NULL: it runs them
+    uint32_t depth;                         // of launches by kernels; 0: launched by the host
     _Atomic int error;         // cudaError_t of the first failure; nobody starts blocks then
     // Workspace of cooperative groups, as their headers read it through %envreg1 and %envreg2:
     // its size, then the barrier's counter.

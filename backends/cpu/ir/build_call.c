@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "../kernel_abi.h"
 #include "ir_program.h"
 
 enum {
@@ -242,6 +243,32 @@ static bool opcode_may_suspend(enum ptx_opcode opcode)
     }
 }
 
+// The function of the device runtime that a PTX name stands for, or EXEC_DEVICE_API_COUNT.
+static enum exec_device_api device_api(const char *name)
+{
+    static const char *const names[] = {
+#define DEVICE_API(name) #name,
+#include "../device_api.def"
+#undef DEVICE_API
+    };
+    static const char new_prefix[] = "__cudaCDP2", old_prefix[] = "cuda", suffix[] = "_ptsz";
+    if (strncmp(name, new_prefix, sizeof new_prefix - 1) == 0) {
+        name += sizeof new_prefix - 1;
+    } else if (strncmp(name, old_prefix, sizeof old_prefix - 1) == 0) {
+        name += sizeof old_prefix - 1;
+    } else {
+        return EXEC_DEVICE_API_COUNT;
+    }
+    for (unsigned i = 0; i < EXEC_DEVICE_API_COUNT; i++) {
+        size_t length = strlen(names[i]);
+        if (strncmp(name, names[i], length) == 0 &&
+            (name[length] == '\0' || strcmp(name + length, suffix) == 0)) {
+            return (enum exec_device_api)i;
+        }
+    }
+    return EXEC_DEVICE_API_COUNT;
+}
+
 static void collect_callees(struct ir_build *b, struct ir_callee *info,
                             const struct ptx_function *function)
 {
@@ -256,7 +283,8 @@ static void collect_callees(struct ir_build *b, struct ir_callee *info,
         const struct ptx_symbol *symbol = callee_of(s);
         uint32_t index =
             symbol == NULL ? UINT32_MAX : ir_program_function_of(b->program, symbol->function);
-        if (index != UINT32_MAX && b->program->functions[index].ptx->has_body) {
+        if (index != UINT32_MAX && b->program->functions[index].ptx->has_body &&
+            device_api(symbol->name) == EXEC_DEVICE_API_COUNT) {
             info->callees[info->callee_count++] = index;
         }
     }
@@ -696,6 +724,15 @@ void ir_build_call(struct ir_build *b)
     const struct ptx_symbol *symbol = ir_operand_at(b, 1)->symbol;
     if (symbol == NULL || symbol->kind != PTX_SYMBOL_FUNCTION) {
         build_indirect(b);
+        return;
+    }
+    enum exec_device_api api = device_api(symbol->name);
+    if (api != EXEC_DEVICE_API_COUNT) {
+        const struct ptx_variable *params = symbol->function->params;
+        const struct ptx_variable *returns = symbol->function->returns;
+        check_counts(b, params, returns, symbol->name);
+        build_block_call(b, IR_device_call, 0, params, returns)->index = api;
+        b->unit->uses_malloc |= api == EXEC_DEVICE_Malloc || api == EXEC_DEVICE_Free;
         return;
     }
     uint32_t index = ir_program_function_of(b->program, symbol->function);

@@ -241,6 +241,12 @@ static void call_runtime(struct emit *e, const struct ir_inst *inst)
         args[4] = emit_get(e, &inst->src[3], 64);
         runtime_call(e, offsetof(struct exec_runtime, assert_fail), e->void_type, args, 5);
         break;
+    case IR_device_call:
+        args[1] = emit_int(e, 32, inst->index);
+        args[2] = slot_or_null(e, inst->call->argument_slot);
+        args[3] = slot_or_null(e, inst->call->return_slot);
+        runtime_call(e, offsetof(struct exec_runtime, device_call), e->void_type, args, 4);
+        break;
     case IR_barrier_arrive:
         args[1] = emit_get(e, &inst->src[0], 32);
         args[2] = emit_get(e, &inst->src[1], 32);
@@ -317,6 +323,7 @@ bool emit_call(struct emit *e, const struct ir_inst *inst)
     case IR_malloc:
     case IR_free:
     case IR_assertfail:
+    case IR_device_call:
     case IR_barrier_arrive:
     case IR_trap:
         call_runtime(e, inst);
