@@ -16,7 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EXEC_KERNEL_ABI 2u
+#include "image_ops.h"
+
+#define EXEC_KERNEL_ABI 3u
 #define EXEC_WARP_SIZE 32u
 #define EXEC_BARRIERS 16u
 
@@ -113,7 +115,8 @@ struct exec_runtime {
                         void *results);
     uint64_t (*globaltimer)(struct exec_ctx *ctx); // ns since the epoch
     uint64_t (*clock64)(struct exec_ctx *ctx);     // monotonic counter of the virtual SM clock
-    // Slow exact helpers by index (jit/helpers.def names them: directed rounding, fp8, tex …).
+    const struct exec_image_functions *images;     // texture and surface instructions
+    // Slow exact helpers by index (jit/helpers.def names them: directed rounding, fp8 …).
     void *const *helpers;
 };
 

@@ -15,6 +15,7 @@
 #include "heap.h"
 #include "print.h"
 #include "stream.h"
+#include "texture.h"
 
 static void thread_index(const struct exec_ctx *ctx, uint32_t ret_tid[3])
 {
@@ -100,6 +101,7 @@ void exec_runtime_fill(struct exec_runtime *runtime, void *const *helpers)
         .device_call = exec_device_call,
         .globaltimer = rt_globaltimer,
         .clock64 = rt_clock64,
+        .images = &exec_image_functions,
         .helpers = helpers,
     };
 }

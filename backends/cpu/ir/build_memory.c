@@ -78,6 +78,9 @@ struct ir_operand ir_symbol_address(struct ir_build *b, const struct ptx_symbol 
     if (symbol->kind != PTX_SYMBOL_VARIABLE && symbol->kind != PTX_SYMBOL_PARAMETER) {
         ir_fail(b, "%s has no address", symbol->name);
     }
+    if (ir_is_opaque(symbol->type) && offset == 0) {
+        return ir_image_object(b, symbol); // its value stands for the object
+    }
     struct ir_place place;
     if (ir_place_find(b->scope, symbol->variable, &place)) {
         return place_address(b, &place, offset);

@@ -37,6 +37,8 @@ static const struct ir_rule rules[PTX_OP_COUNT] = {
     EFFECT(bar, bar), EFFECT(barrier, bar), EFFECT(shfl, shfl), EFFECT(vote, vote),
     EFFECT(match, match), EFFECT(redux, redux), EFFECT(elect, elect),
     EFFECT(activemask, activemask), EFFECT(nanosleep, nanosleep),
+    EFFECT(tex, tex), EFFECT(tld4, tld4), EFFECT(txq, image_query), EFFECT(suq, image_query),
+    EFFECT(istypep, istypep), EFFECT(suld, suld), EFFECT(sust, sust), EFFECT(sured, sured),
     EFFECT(stacksave, stack), EFFECT(stackrestore, stack), EFFECT(alloca, stack),
     PURE(vadd, video, add), PURE(vsub, video, sub), PURE(vabsdiff, video, abs),
     PURE(vmin, video, min), PURE(vmax, video, max), PURE(vshl, video, shl),

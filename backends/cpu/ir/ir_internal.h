@@ -216,6 +216,11 @@ void ir_bind_formals(struct ir_build *b); // of a called function that is not in
 void ir_load_formals(struct ir_build *b); // .reg formals
 void ir_build_ret(struct ir_build *b);
 
+// ---- build_texture.c
+bool ir_is_opaque(enum ptx_type type); // .texref .samplerref .surfref
+// The object that an opaque variable or parameter holds now (I64).
+struct ir_operand ir_image_object(struct ir_build *b, const struct ptx_symbol *symbol);
+
 // Builders of instruction families, by opcode in build_table.c.
 typedef void (*ir_builder)(struct ir_build *b);
 struct ir_rule {
@@ -232,7 +237,8 @@ const struct ir_rule *ir_rule(enum ptx_opcode opcode);
             X(approx) X(fma) X(cvt) X(mov) X(cvta) X(isspacep) X(ld) X(st) X(atom) X(fence)        \
                 X(nothing) X(createpolicy) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar)     \
                     X(shfl) X(vote) X(match) X(redux) X(elect) X(activemask) X(nanosleep) X(stack) \
-                        X(video) X(video_simd) X(cp) X(mbarrier) X(bfind) X(mask_op) X(fns)
+                        X(video) X(video_simd) X(cp) X(mbarrier) X(bfind) X(mask_op) X(fns)     \
+                            X(tex) X(tld4) X(image_query) X(istypep) X(suld) X(sust) X(sured)
 #define IR_BUILDER(name) void ir_build_##name(struct ir_build *b);
 IR_BUILDERS(IR_BUILDER)
 #undef IR_BUILDER

@@ -120,6 +120,12 @@ enum ir_type ir_op_source_type(const struct ir_inst *inst, unsigned n)
         return n >= 2 ? IR_I32 : type;
     case IR_cvt:
         return ir_storage(inst->type2);
+    case IR_texture:
+        return n < 2 ? IR_I64 : IR_I32;
+    case IR_surface:
+        return n == 0 ? IR_I64 : n < 5 ? IR_I32 : type;
+    case IR_image_query:
+        return n == 0 ? IR_I64 : IR_I32;
     case IR_ld:
         return IR_VOID;
     case IR_st:

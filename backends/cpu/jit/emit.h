@@ -138,6 +138,7 @@ bool emit_convert(struct emit *e, const struct ir_inst *inst); // emit_cvt.c
 bool emit_memory(struct emit *e, const struct ir_inst *inst);  // emit_mem.c
 bool emit_atomic(struct emit *e, const struct ir_inst *inst);  // emit_atomic.c
 bool emit_call(struct emit *e, const struct ir_inst *inst);    // emit_call.c
+bool emit_texture(struct emit *e, const struct ir_inst *inst); // emit_texture.c
 
 // emit_float.c, for atomics and conversions: flush subnormal float/double keeping the sign;
 // arithmetic on two numbers of a type as the PTX instruction does it (round to nearest even).

@@ -11,6 +11,7 @@
 
 #include "../ir/ir.h"
 #include "../ptx/ptx.h"
+#include "sampler.h"
 
 struct jit_program {
     char **texts, **names;
@@ -147,7 +148,8 @@ static int list_variables(struct jit_program *p)
             .is_const = v->space == IR_CONST,
             .is_shared = shared,
             .is_managed = v->ptx->managed,
-            .has_init = v->ptx->init_count != 0,
+            .has_init = v->ptx->init_count != 0 || v->ptx->opaque_init != NULL ||
+                        v->ptx->type == PTX_SAMPLERREF,
         };
     }
     return 0;
@@ -221,6 +223,17 @@ static int variable_init(const struct jit_program *p, uint32_t index, void *cons
     }
     const struct ptx_variable *v = p->ir->variables[index].ptx;
     memset(image, 0, p->variables[index].size);
+    if (v->type == PTX_SAMPLERREF && !v->is_array) {
+        uint64_t value;
+        if (jit_sampler_value(v->opaque_init, &value, message, size) != 0) {
+            return -1;
+        }
+        memcpy(image, &value, sizeof(value));
+    } else if (v->opaque_init != NULL) {
+        snprintf(message, size, "initialiser of .%s variable '%s' is not supported",
+                 ptx_type_name(v->type), p->variables[index].name);
+        return -1;
+    }
     for (size_t i = 0; i < v->init_count; i++) {
         const struct ptx_init *element = &v->init[i];
         uint64_t value = element->value;

@@ -162,7 +162,7 @@ struct ptx_variable {
     enum ptx_space space;
     enum ptx_type type;           // element type
     uint32_t align;               // bytes; natural alignment when not written
-    uint64_t size;                // bytes in all; 0 for extern arrays of unknown size (name[])
+    uint64_t size;                // bytes in all (opaque types: 8 each); 0 for extern arrays of unknown size (name[])
     bool is_array, unsized;       // unsized: name[] (dynamic shared memory when .extern .shared)
     bool managed;                 // .attribute(.managed)
     bool is_pointer;              // parameter with .ptr

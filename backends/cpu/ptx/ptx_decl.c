@@ -94,6 +94,13 @@ static bool parse_pointer(struct ptx_parser *p, struct declaration *declaration)
     return !ptx_accept_dot(p, "align") || parse_align(p, &align);
 }
 
+// Bytes of a variable of the type; an opaque one is a slot for a 64-bit object.
+static unsigned storage_size(enum ptx_type type)
+{
+    bool opaque = type == PTX_TEXREF || type == PTX_SAMPLERREF || type == PTX_SURFREF;
+    return opaque ? 8 : ptx_type_size(type);
+}
+
 static bool storage_type(enum ptx_type type, enum ptx_space space)
 {
     if (type == PTX_PRED) {
@@ -212,7 +219,7 @@ bool ptx_is_variable_start(const struct ptx_parser *p)
 static bool parse_dims(struct ptx_parser *p, struct ptx_variable *variable,
                        uint64_t dims[PTX_MAX_DIMS], unsigned *dim_count)
 {
-    uint64_t elements = 1, bytes = ptx_type_size(variable->type);
+    uint64_t elements = 1, bytes = storage_size(variable->type);
     while (ptx_is_punct(p, '[')) {
         struct ptx_token token = p->token;
         uint64_t size = 0;
