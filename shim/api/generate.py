@@ -467,6 +467,9 @@ def compat_header(table, args):
                f'#include <cuda_runtime_api.h>\n\n#include "foreign.h"\n\n#define IRT_COMPAT{major}_VERSION {FRONTS[major][0]}\n')
     for struct in own_structs(table, major):
         fields = layouts.fields(struct, major)
+        if layouts.size(struct, 13) is None and any('.' in f for _, f, _, _ in fields):
+            out += [f'struct irt{major}_{struct}; // nested, gone in CUDA 13: its body defines it', '']
+            continue
         if any('.' in f or t in ('struct', 'union') for _, f, t, _ in fields):
             problem(layouts.path, layouts.lines[struct], f'{struct} is nested; write it by hand')
             continue

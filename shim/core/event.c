@@ -53,6 +53,7 @@ void irt_event_reset_device(struct irt_device *device)
 
 cudaError_t irt_event_record(struct irt_event *event, struct irt_stream *stream)
 {
+    irt_depend_point(stream, &event->view);
     cudaError_t e = irt_backend()->event_record(event->backend, stream->backend);
     if (!e) {
         atomic_store_explicit(&event->recorded, true, memory_order_release);
@@ -226,6 +227,9 @@ cudaError_t irt_core_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     error = irt_stream_enter(stream, &s);
     if (!error) {
         error = irt_backend()->stream_wait_event(s->backend, e->backend);
+        if (!error) {
+            irt_depend_wait(s, &e->view);
+        }
         error = irt_stream_leave(s, error);
     }
     irt_event_put(e);

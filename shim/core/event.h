@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "shim/core/depend.h"
 #include "shim/core/device.h"
 
 struct irt_event {
@@ -15,6 +16,7 @@ struct irt_event {
     struct irtb_event *backend;
     unsigned flags; // as given to cudaEventCreateWithFlags
     _Atomic bool recorded;
+    struct irt_view view; // of the newest record (depend.h)
 };
 
 // The event of a handle with one more reference; cudaErrorInvalidResourceHandle when it is none.

@@ -34,7 +34,7 @@ static cudaError_t free_exact(void *ptr, enum irt_memory_type type, cudaError_t 
 {
     struct irt_memory memory;
     if (!irt_memory_find(ptr, &memory) || memory.start != ptr || memory.type != type ||
-        !irt_memory_remove(ptr, &memory)) {
+        memory.block || !irt_memory_remove(ptr, &memory)) {
         return unknown;
     }
     cudaError_t fault = irt_memory_drain(&memory);

@@ -176,7 +176,7 @@ cudaError_t irt_core_cudaFree(void *devPtr)
     }
     // "This API will not perform any implicit synchronization when the pointer was allocated with
     // cudaMallocAsync."
-    cudaError_t fault = memory.type == IRT_MEMORY_POOL ? cudaSuccess : irt_memory_drain(&memory);
+    cudaError_t fault = memory.block ? cudaSuccess : irt_memory_drain(&memory);
     cudaError_t error = irt_memory_release(&memory);
     return fault ? fault : error;
 }

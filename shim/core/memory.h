@@ -53,6 +53,11 @@ cudaError_t irt_memory_add(const struct irt_memory *memory);
 // False when there is none. `ret_memory` may be NULL.
 bool irt_memory_remove(const void *start, struct irt_memory *ret_memory);
 
+// The same in one step with a question: only if `wanted` says yes (under the map's lock, so it must
+// not call anything). For functions that free.
+bool irt_memory_take(const void *start, bool (*wanted)(const struct irt_memory *memory),
+                     struct irt_memory *ret_memory);
+
 // The allocation that holds the byte at `address`. False when none does. Any thread.
 bool irt_memory_find(const void *address, struct irt_memory *ret_memory);
 

@@ -25,6 +25,11 @@ static struct irt_mutex lock = IRT_MUTEX_INIT(IRT_RANK_MEMORY);
 static struct irt_interval_set map; // guarded by lock
 static uint64_t last_id;            // guarded by lock
 
+// Records to be used again, through `alias`, so that stream-ordered allocation calls no malloc.
+enum { SPARES_MAX = 64 };
+static struct record *spares; // guarded by lock
+static unsigned spare_count;  // guarded by lock
+
 static struct record *record_at(const void *address)
 {
     return (struct record *)irt_interval_find(&map, (uintptr_t)address);
@@ -32,7 +37,18 @@ static struct record *record_at(const void *address)
 
 static struct record *new_record(const struct irt_memory *memory, void *start)
 {
-    struct record *record = calloc(1, sizeof *record);
+    irt_mutex_lock(&lock);
+    struct record *record = spares;
+    if (record) {
+        spares = record->alias;
+        spare_count--;
+    }
+    irt_mutex_unlock(&lock);
+    if (record) {
+        memset(record, 0, sizeof *record);
+    } else {
+        record = calloc(1, sizeof *record);
+    }
     if (record) {
         record->interval.start = (uintptr_t)start;
         record->interval.size = memory->size;
@@ -90,14 +106,26 @@ static void free_record(struct record *record)
         irt_advice_forget(record->memory.start, record->memory.size);
     }
     free(record->alias);
-    free(record);
+    irt_mutex_lock(&lock);
+    bool keep = spare_count < SPARES_MAX;
+    if (keep) {
+        record->alias = spares;
+        spares = record;
+        spare_count++;
+    }
+    irt_mutex_unlock(&lock);
+    if (!keep) {
+        free(record);
+    }
 }
 
-bool irt_memory_remove(const void *start, struct irt_memory *ret_memory)
+bool irt_memory_take(const void *start, bool (*wanted)(const struct irt_memory *memory),
+                     struct irt_memory *ret_memory)
 {
     irt_mutex_lock(&lock);
     struct record *record = record_at(start);
-    bool found = record && record->primary && record->memory.start == start;
+    bool found = record && record->primary && record->memory.start == start &&
+                 (!wanted || wanted(&record->memory));
     if (found) {
         unlink_locked(record);
     }
@@ -109,6 +137,11 @@ bool irt_memory_remove(const void *start, struct irt_memory *ret_memory)
         free_record(record);
     }
     return found;
+}
+
+bool irt_memory_remove(const void *start, struct irt_memory *ret_memory)
+{
+    return irt_memory_take(start, NULL, ret_memory);
 }
 
 bool irt_memory_find(const void *address, struct irt_memory *ret_memory)
@@ -155,18 +188,20 @@ bool irt_memory_on_device(const struct irt_memory *memory)
 cudaError_t irt_memory_release(const struct irt_memory *memory)
 {
     const struct irtb_backend *backend = irt_backend();
+    if (memory->block) {
+        irt_pool_free_now(memory->block);
+        return cudaSuccess;
+    }
     switch (memory->type) {
     case IRT_MEMORY_DEVICE:
         return backend->memory_free(memory->device->id, IRTB_MEMORY_DEVICE, memory->start);
-    case IRT_MEMORY_POOL:
-        irt_pool_free_now(memory->block);
-        return cudaSuccess;
     case IRT_MEMORY_HOST:
         return backend->memory_free(memory->device->id, IRTB_MEMORY_HOST, memory->start);
     case IRT_MEMORY_MANAGED:
         return backend->memory_free(memory->device->id, IRTB_MEMORY_MANAGED, memory->start);
     case IRT_MEMORY_REGISTERED:
         return backend->host_unregister(memory->device->id, memory->start);
+    case IRT_MEMORY_POOL: // always has a block
     case IRT_MEMORY_VARIABLE:
     case IRT_MEMORY_MANAGED_VARIABLE:
         return cudaSuccess; // belongs to its module

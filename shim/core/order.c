@@ -109,6 +109,7 @@ static cudaError_t wait_for_blocking(struct order *order, struct irt_stream *leg
                 return e;
             }
         }
+        irt_depend_join(legacy, stream);
         set_clean(order, stream);
     }
     return cudaSuccess;
@@ -137,6 +138,9 @@ static cudaError_t wait_for_legacy(struct order *order, struct irt_stream *strea
         if (e) {
             return e;
         }
+    }
+    if (order->legacy) {
+        irt_depend_join(stream, order->legacy);
     }
     stream->seen = order->serial;
     return cudaSuccess;

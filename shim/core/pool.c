@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <uthash.h>
 
@@ -15,7 +16,7 @@
 #include "shim/util/handle.h"
 #include "shim/util/log.h"
 
-enum { GRANULE = 512, DEVICE_MAX = 64 };
+enum { GRANULE = 512, PAGE = 4096 };
 
 // The free blocks of one size class, the most recently freed first.
 struct irt_pool_bin {
@@ -24,10 +25,15 @@ struct irt_pool_bin {
     UT_hash_handle hh;
 };
 
-// Default and current pool per device ordinal; each holds a reference.
+// Default and current pool of one place; each holds a reference. `current` NULL: the default one.
+struct seat {
+    struct irt_pool_place place;
+    struct irt_pool *standard, *current;
+    struct seat *next;
+};
+
 static struct irt_mutex pools_lock = IRT_MUTEX_INIT(IRT_RANK_DEVICE);
-static struct irt_pool *default_pools[DEVICE_MAX];
-static struct irt_pool *current_pools[DEVICE_MAX];
+static struct seat *seats; // guarded by pools_lock; the one asked for last comes first
 
 // Destroyed pools with pending frees.
 static struct irt_mutex orphans_lock = IRT_MUTEX_INIT(IRT_RANK_EVENT);
@@ -52,10 +58,13 @@ static size_t size_class(size_t size)
     return (size + step - 1) / step * step;
 }
 
-static struct irt_pool_bin *bin_of(const struct irt_pool *pool, size_t size)
+static struct irt_pool_bin *bin_of(struct irt_pool *pool, size_t size)
 {
-    struct irt_pool_bin *bin = NULL;
-    HASH_FIND(hh, pool->bins, &size, sizeof size, bin);
+    struct irt_pool_bin *bin = pool->recent;
+    if (!bin || bin->size != size) {
+        HASH_FIND(hh, pool->bins, &size, sizeof size, bin);
+        pool->recent = bin;
+    }
     return bin;
 }
 
@@ -106,8 +115,11 @@ static bool is_complete(struct irt_pool_block *block)
 // Gives a block that is in no bin back to the backend. Pool's lock held.
 static void release_locked(struct irt_pool *pool, struct irt_pool_block *block)
 {
-    cudaError_t error =
-        irt_backend()->memory_free(pool->device->id, IRTB_MEMORY_DEVICE, block->start);
+    const struct irtb_backend *backend = irt_backend();
+    int device = pool->device->id;
+    cudaError_t error = pool->fd < 0
+                            ? backend->memory_free(device, pool->place.kind, block->start)
+                            : backend->shared_unmap(device, block->start, block->size, true);
     if (error) {
         IRT_LOG("pool", IRT_LOG_WARN, "device %d: giving %zu bytes back: error %d",
                 pool->device->ordinal, block->size, (int)error);
@@ -142,19 +154,34 @@ void irt_pool_trim(struct irt_pool *pool, uint64_t keep)
 
 // ---- pools ----
 
-struct irt_pool *irt_pool_create(struct irt_device *device, size_t max_size, bool is_default)
+struct irt_pool_place irt_pool_device_place(struct irt_device *device)
+{
+    return (struct irt_pool_place){
+        .kind = IRTB_MEMORY_DEVICE,
+        .location = {.type = cudaMemLocationTypeDevice, .id = device->ordinal},
+        .device = device};
+}
+
+struct irt_pool *irt_pool_create(const struct irt_pool_place *place, size_t max_size, int fd)
 {
     struct irt_pool *pool = calloc(1, sizeof *pool);
     if (!pool) {
         return NULL;
     }
-    pool->device = device;
-    pool->is_default = is_default;
+    pool->place = *place;
+    pool->device = place->device;
     pool->max_size = max_size;
+    pool->fd = fd;
+    pool->next_offset = IRT_POOL_OBJECT_DATA;
     pool->follow_events = 1;
     pool->opportunistic = 1;
     pool->internal_dependencies = 1;
-    pool->access[device->ordinal] = cudaMemAccessFlagsProtReadWrite;
+    for (int i = 0; i < irt_device_count(); i++) {
+        if (place->kind == IRTB_MEMORY_MANAGED ||
+            (place->kind == IRTB_MEMORY_DEVICE && i == place->device->ordinal)) {
+            pool->access[i] = cudaMemAccessFlagsProtReadWrite;
+        }
+    }
     irt_mutex_init(&pool->lock, IRT_RANK_EVENT);
     pool->handle = irt_handle_open(&table, pool);
     if (!pool->handle) {
@@ -181,6 +208,9 @@ static bool dissolve(struct irt_pool *pool)
         struct irt_pool_bin *next = bin->hh.next;
         free(bin);
         bin = next;
+    }
+    if (pool->fd >= 0) {
+        close(pool->fd);
     }
     irt_mutex_destroy(&pool->lock);
     free(pool);
@@ -231,47 +261,85 @@ static struct irt_pool *referenced(struct irt_pool *pool)
     return pool;
 }
 
-static struct irt_pool *default_locked(struct irt_device *device)
+static bool same_place(const struct irt_pool_place *a, const struct irt_pool_place *b)
 {
-    struct irt_pool **slot = &default_pools[device->ordinal];
-    if (!*slot) {
-        *slot = irt_pool_create(device, 0, true);
+    return a->kind == b->kind && a->location.type == b->location.type &&
+           a->location.id == b->location.id;
+}
+
+// The seat of a place, made when there is none; NULL without memory.
+static struct seat *seat_locked(const struct irt_pool_place *place)
+{
+    struct seat **link = &seats;
+    while (*link && !same_place(&(*link)->place, place)) {
+        link = &(*link)->next;
     }
-    return *slot;
+    struct seat *seat = *link;
+    if (seat) {
+        *link = seat->next;
+    } else {
+        seat = calloc(1, sizeof *seat);
+        if (!seat) {
+            return NULL;
+        }
+        seat->place = *place;
+    }
+    seat->next = seats;
+    seats = seat;
+    return seat;
 }
 
-struct irt_pool *irt_pool_default(struct irt_device *device)
+static struct irt_pool *default_locked(struct seat *seat)
+{
+    if (seat && !seat->standard) {
+        seat->standard = irt_pool_create(&seat->place, 0, -1);
+        if (seat->standard) {
+            seat->standard->is_default = true;
+        }
+    }
+    return seat ? seat->standard : NULL;
+}
+
+struct irt_pool *irt_pool_default(const struct irt_pool_place *place)
 {
     irt_mutex_lock(&pools_lock);
-    struct irt_pool *pool = referenced(default_locked(device));
+    struct irt_pool *pool = referenced(default_locked(seat_locked(place)));
     irt_mutex_unlock(&pools_lock);
     return pool;
 }
 
-struct irt_pool *irt_pool_current(struct irt_device *device)
+struct irt_pool *irt_pool_current(const struct irt_pool_place *place)
 {
     irt_mutex_lock(&pools_lock);
-    struct irt_pool *pool = current_pools[device->ordinal];
-    pool = referenced(pool ? pool : default_locked(device));
+    struct seat *seat = seat_locked(place);
+    struct irt_pool *pool = seat ? seat->current : NULL;
+    pool = referenced(pool ? pool : default_locked(seat));
     irt_mutex_unlock(&pools_lock);
     return pool;
 }
 
-// Replaces the current pool, NULL being the default one.
-static void set_current(struct irt_device *device, struct irt_pool *pool)
+// Replaces the current pool of a place, NULL being the default one; only if it is `only`, unless
+// that is NULL.
+static bool set_current(const struct irt_pool_place *place, struct irt_pool *pool,
+                        const struct irt_pool *only)
 {
     irt_mutex_lock(&pools_lock);
-    struct irt_pool *old = current_pools[device->ordinal];
-    current_pools[device->ordinal] = referenced(pool);
+    struct seat *seat = seat_locked(place);
+    struct irt_pool *old = NULL;
+    if (seat && (!only || seat->current == only)) {
+        old = seat->current;
+        seat->current = referenced(pool);
+    }
     irt_mutex_unlock(&pools_lock);
     if (old) {
         irt_pool_put(old);
     }
+    return seat != NULL;
 }
 
-void irt_pool_set_current(struct irt_pool *pool)
+bool irt_pool_set_current(struct irt_pool *pool)
 {
-    set_current(pool->device, pool->is_default ? NULL : pool);
+    return set_current(&pool->place, pool->is_default ? NULL : pool, NULL);
 }
 
 bool irt_pool_close(cudaMemPool_t handle)
@@ -286,12 +354,7 @@ bool irt_pool_close(cudaMemPool_t handle)
         pool->closed = true;
         trim_locked(pool, 0);
         irt_mutex_unlock(&pool->lock);
-        irt_mutex_lock(&pools_lock);
-        bool current = current_pools[pool->device->ordinal] == pool;
-        irt_mutex_unlock(&pools_lock);
-        if (current) {
-            set_current(pool->device, NULL);
-        }
+        set_current(&pool->place, NULL, pool);
     }
     irt_pool_put(pool);
     return closed;
@@ -299,21 +362,44 @@ bool irt_pool_close(cudaMemPool_t handle)
 
 // ---- allocating ----
 
-// A free block of the class that `stream` may use from now on without any wait.
-static struct irt_pool_block *find_ready_locked(struct irt_pool_bin *bin,
-                                                const struct irt_pool *pool,
-                                                const struct irt_stream *stream)
+// A free block of the class that `stream` may use from now on without any wait: its own first, then
+// one it is ordered after, then one whose free has been reached.
+static struct irt_pool_block *
+find_ready_locked(struct irt_pool_bin *bin, const struct irt_pool *pool, struct irt_stream *stream)
 {
+    struct irt_pool_block *after = NULL;
     struct irt_pool_block *complete = NULL;
     for (struct irt_pool_block *b = bin->first; b; b = b->next) {
         if (b->stream == stream->id) {
             return b;
         }
-        if (!complete && (!b->pending || (pool->opportunistic && is_complete(b)))) {
+        if (!after && (b->stream == 0 ||
+                       (pool->follow_events && irt_depend_after(stream, b->stream, b->number)))) {
+            after = b;
+        }
+        if (!after && !complete && pool->opportunistic && is_complete(b)) {
             complete = b;
         }
     }
-    return complete;
+    return after ? after : complete;
+}
+
+// New memory for the block, which has its size.
+static cudaError_t fetch_locked(struct irt_pool *pool, struct irt_pool_block *block)
+{
+    const struct irtb_backend *backend = irt_backend();
+    int device = pool->device->id;
+    if (pool->fd < 0) {
+        return backend->memory_alloc(device, pool->place.kind, block->size, 0, &block->start);
+    }
+    // Every block lies in pages of its own, at an offset that is never used again.
+    block->offset = pool->next_offset;
+    cudaError_t error =
+        backend->shared_map(device, pool->fd, block->offset, block->size, true, &block->start);
+    if (!error) {
+        pool->next_offset += block->size;
+    }
+    return error;
 }
 
 static struct irt_pool_block *new_block_locked(struct irt_pool *pool, size_t size,
@@ -327,14 +413,13 @@ static struct irt_pool_block *new_block_locked(struct irt_pool *pool, size_t siz
     if (!block) {
         return NULL;
     }
-    *ret_error =
-        irt_backend()->memory_alloc(pool->device->id, IRTB_MEMORY_DEVICE, size, 0, &block->start);
+    block->size = size;
+    block->pool = pool;
+    *ret_error = fetch_locked(pool, block);
     if (*ret_error) {
         free(block);
         return NULL;
     }
-    block->size = size;
-    block->pool = pool;
     pool->reserved += size;
     pool->reserved_high =
         pool->reserved > pool->reserved_high ? pool->reserved : pool->reserved_high;
@@ -373,8 +458,8 @@ static bool wait_for_one_locked(struct irt_pool *pool)
 }
 
 // Finds or makes a block. `ret_wait`: the stream must first wait for the block's event.
-static struct irt_pool_block *obtain(struct irt_pool *pool, const struct irt_stream *stream,
-                                     size_t size, bool *ret_wait, cudaError_t *ret_error)
+static struct irt_pool_block *obtain(struct irt_pool *pool, struct irt_stream *stream, size_t size,
+                                     bool *ret_wait, cudaError_t *ret_error)
 {
     struct irt_pool_block *block = NULL;
     *ret_wait = false;
@@ -421,10 +506,26 @@ static void put_back(struct irt_pool_block *block)
     irt_mutex_unlock(&pool->lock);
 }
 
+static enum irt_memory_type memory_type(enum irtb_memory_kind kind)
+{
+    switch (kind) {
+    case IRTB_MEMORY_DEVICE:
+        return IRT_MEMORY_POOL;
+    case IRTB_MEMORY_HOST:
+        return IRT_MEMORY_HOST;
+    case IRTB_MEMORY_MANAGED:
+        return IRT_MEMORY_MANAGED;
+    }
+    return IRT_MEMORY_POOL;
+}
+
 cudaError_t irt_pool_alloc(struct irt_pool *pool, struct irt_stream *stream, size_t size,
                            void **ret_ptr)
 {
     size_t rounded = size_class(size);
+    if (pool->fd >= 0) {
+        rounded = (rounded + PAGE - 1) / PAGE * PAGE;
+    }
     cudaError_t error = cudaErrorMemoryAllocation;
     bool wait;
     struct irt_pool_block *block =
@@ -440,12 +541,14 @@ cudaError_t irt_pool_alloc(struct irt_pool *pool, struct irt_stream *stream, siz
             irt_stream_end(stream);
         }
     }
-    struct irt_memory memory = {.start = block->start,
-                                .size = size,
-                                .type = IRT_MEMORY_POOL,
-                                .device = pool->device,
-                                .device_start = block->start,
-                                .block = block};
+    struct irt_memory memory = {
+        .start = block->start,
+        .size = size,
+        .type = memory_type(pool->place.kind),
+        .flags = pool->place.kind == IRTB_MEMORY_MANAGED ? (unsigned)cudaMemAttachGlobal : 0,
+        .device = pool->device,
+        .device_start = block->start,
+        .block = block};
     if (!error) {
         referenced(pool); // by the block in use
         error = irt_memory_add(&memory);
@@ -505,6 +608,7 @@ cudaError_t irt_pool_free(struct irt_pool_block *block, struct irt_stream *strea
     }
     block->pending = busy;
     block->stream = stream->id;
+    block->number = irt_depend_next();
     put_back(block);
     irt_pool_put(pool);
     return cudaSuccess;
@@ -538,11 +642,15 @@ void irt_pool_trim_device(struct irt_device *device, bool all)
 
 void irt_pool_reset_device(struct irt_device *device)
 {
-    set_current(device, NULL);
+    struct irt_pool_place place = irt_pool_device_place(device);
+    set_current(&place, NULL, NULL);
     irt_pool_trim_device(device, true);
     irt_mutex_lock(&pools_lock);
-    struct irt_pool *pool = default_pools[device->ordinal];
-    default_pools[device->ordinal] = NULL;
+    struct seat *seat = seat_locked(&place);
+    struct irt_pool *pool = seat ? seat->standard : NULL;
+    if (seat) {
+        seat->standard = NULL;
+    }
     irt_mutex_unlock(&pools_lock);
     if (pool) {
         irt_pool_close(pool->handle);

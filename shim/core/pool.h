@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/backend.h"
 #include "shim/core/device.h"
 #include "shim/core/stream.h"
 #include "shim/util/lock.h"
@@ -23,22 +24,36 @@ struct irt_pool_bin;
 // pool while it is free.
 struct irt_pool_block {
     void *start;
-    size_t size; // of its size class
+    size_t size;     // of its size class
+    uint64_t offset; // in the object of a pool that can be shared
     struct irt_pool *pool;
-    unsigned long long stream; // id of the stream that freed it
+    unsigned long long stream; // id of the stream that freed it; 0: free for everybody
+    uint64_t number;           // of the free (depend.h)
     struct irtb_event *event;  // recorded by the free; kept for the next one
     int event_device;
     bool pending; // the free may not have been reached yet
     struct irt_pool_block *previous, *next;
 };
 
+// What a pool is made of: its allocations all lie at one place.
+struct irt_pool_place {
+    enum irtb_memory_kind kind;
+    struct cudaMemLocation location; // id 0 where it means nothing
+    struct irt_device *device;       // of the location; for other places device 0
+};
+
 struct irt_pool {
     void *handle; // in the table of pools
-    struct irt_device *device;
+    struct irt_pool_place place;
+    struct irt_device *device; // = place.device
     bool is_default;
+    bool imported; // of another process: allocates nothing
+    int fd;        // of the object that the memory of a pool that can be shared lies in; or -1
+    uint64_t nonce, next_offset;  // of that object; next_offset: lock
     struct irt_mutex lock;        // rank EVENT: below the order of streams; guards what follows
     bool closed;                  // cudaMemPoolDestroy was called
     struct irt_pool_bin *bins;    // hash table by size
+    struct irt_pool_bin *recent;  // the one used last
     struct irt_pool *next_orphan; // of pools without users that still have pending blocks
     size_t max_size;              // 0: no limit of its own
     int follow_events, opportunistic, internal_dependencies;
@@ -46,8 +61,12 @@ struct irt_pool {
     unsigned char access[64]; // enum cudaMemAccessFlags by ordinal of the accessing device
 };
 
-// A pool of device memory behind a new handle (in pool->handle, one reference). NULL: no memory.
-struct irt_pool *irt_pool_create(struct irt_device *device, size_t max_size, bool is_default);
+// A pool behind a new handle (in pool->handle, one reference). With `fd` >= 0, which the pool takes
+// over, its memory lies in that object from IRT_POOL_OBJECT_DATA on. NULL: no memory (the fd is
+// still the caller's).
+struct irt_pool *irt_pool_create(const struct irt_pool_place *place, size_t max_size, int fd);
+
+enum { IRT_POOL_OBJECT_DATA = 2 << 20 };
 
 // The pool of a live handle with one more reference, or NULL; and giving the reference back.
 struct irt_pool *irt_pool_get(cudaMemPool_t handle);
@@ -56,13 +75,20 @@ void irt_pool_put(struct irt_pool *pool);
 // cudaMemPoolDestroy: the handle is dead, memory goes back as it becomes free. False: not a handle.
 bool irt_pool_close(cudaMemPool_t handle);
 
-// The default and the current pool of a device, created when first asked for, with one more
+// The default and the current pool of a place, created when first asked for, with one more
 // reference. NULL: no memory.
-struct irt_pool *irt_pool_default(struct irt_device *device);
-struct irt_pool *irt_pool_current(struct irt_device *device);
+struct irt_pool *irt_pool_default(const struct irt_pool_place *place);
+struct irt_pool *irt_pool_current(const struct irt_pool_place *place);
 
-// Makes `pool` current for its device.
-void irt_pool_set_current(struct irt_pool *pool);
+// Makes `pool` current for its place. False: no memory.
+bool irt_pool_set_current(struct irt_pool *pool);
+
+// Device memory of the device.
+struct irt_pool_place irt_pool_device_place(struct irt_device *device);
+
+// A pool whose memory other processes can map (pool_share.c).
+cudaError_t irt_pool_create_shared(const struct irt_pool_place *place, size_t max_size,
+                                   cudaMemPool_t *ret_pool);
 
 // Memory for work that is enqueued in `stream` from now on; entered in the map. size > 0.
 cudaError_t irt_pool_alloc(struct irt_pool *pool, struct irt_stream *stream, size_t size,

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of stream-ordered allocation and memory pools. Pools are of device memory; host and
-// NUMA pools, managed pools and sharing between processes answer 801.
+// The functions of stream-ordered allocation and of memory pools: of device memory, of page-locked
+// host memory and of managed memory. Attributes are in pool_attribute.c, sharing between processes
+// in pool_share.c.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
+#include "shim/core/graph_memory.h"
 #include "shim/core/memory.h"
 #include "shim/core/pool.h"
 #include "shim/dispatch/backend.h"
@@ -22,11 +26,14 @@ static cudaError_t allocate(void **ptr, size_t size, struct irt_pool *pool, cuda
     if (error) {
         return error;
     }
-    struct irt_pool *from = pool ? pool : irt_pool_current(stream->device);
-    if (size == 0) {
+    struct irt_pool_place place = irt_pool_device_place(stream->device);
+    struct irt_pool *from = pool ? pool : irt_pool_current(&place);
+    if (size == 0 && !(from && from->imported)) {
         *ptr = NULL;
     } else if (!from) {
         error = cudaErrorMemoryAllocation;
+    } else if (from->imported) {
+        error = cudaErrorInvalidValue; // "do not support creating new allocations"
     } else {
         error = irt_pool_alloc(from, stream, size, ptr);
     }
@@ -83,6 +90,12 @@ static cudaError_t free_plain(const struct irt_memory *memory, struct irt_stream
     return error;
 }
 
+static bool is_for_free_async(const struct irt_memory *memory)
+{
+    return memory->block || memory->type == IRT_MEMORY_DEVICE ||
+           (memory->type == IRT_MEMORY_SHARED && memory->flags == IRT_SHARED_POOL);
+}
+
 cudaError_t irt_core_cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 {
     struct irt_memory memory;
@@ -94,9 +107,14 @@ cudaError_t irt_core_cudaFreeAsync(void *devPtr, cudaStream_t hStream)
     if (error) {
         return error;
     }
-    if (!irt_memory_find(devPtr, &memory) || memory.start != devPtr ||
-        (memory.type != IRT_MEMORY_POOL && memory.type != IRT_MEMORY_DEVICE) ||
-        !irt_memory_remove(devPtr, &memory)) {
+    bool gone;
+    if (irt_graph_memory_free(devPtr, &error, &gone, &memory)) {
+        if (gone) {
+            error = free_plain(&memory, stream);
+        }
+        return irt_stream_leave(stream, error);
+    }
+    if (!irt_memory_take(devPtr, is_for_free_async, &memory)) {
         return irt_stream_leave(stream, cudaErrorInvalidValue);
     }
     error = memory.block ? irt_pool_free(memory.block, stream) : free_plain(&memory, stream);
@@ -125,7 +143,11 @@ cudaError_t irt_core_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int dev
     if (!memPool) {
         return cudaErrorInvalidValue;
     }
-    return found ? answer_pool(irt_pool_default(found), memPool) : cudaErrorInvalidDevice;
+    if (!found) {
+        return cudaErrorInvalidDevice;
+    }
+    struct irt_pool_place place = irt_pool_device_place(found);
+    return answer_pool(irt_pool_default(&place), memPool);
 }
 
 cudaError_t irt_core_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
@@ -134,7 +156,11 @@ cudaError_t irt_core_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
     if (!memPool) {
         return cudaErrorInvalidValue;
     }
-    return found ? answer_pool(irt_pool_current(found), memPool) : cudaErrorInvalidDevice;
+    if (!found) {
+        return cudaErrorInvalidDevice;
+    }
+    struct irt_pool_place place = irt_pool_device_place(found);
+    return answer_pool(irt_pool_current(&place), memPool);
 }
 
 cudaError_t irt_core_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
@@ -147,33 +173,63 @@ cudaError_t irt_core_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
     if (!pool) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t error = pool->device == found ? cudaSuccess : cudaErrorInvalidDevice;
-    if (!error) {
-        irt_pool_set_current(pool);
+    cudaError_t error = cudaSuccess;
+    if (pool->place.kind != IRTB_MEMORY_DEVICE || pool->imported) {
+        error = cudaErrorInvalidValue;
+    } else if (pool->device != found) {
+        error = cudaErrorInvalidDevice;
+    } else if (!irt_pool_set_current(pool)) {
+        error = cudaErrorMemoryAllocation;
     }
     irt_pool_put(pool);
     return error;
 }
 
-// The device that a location of pinned memory names. 801 for places where pools do not exist yet.
-static cudaError_t location_device(const struct cudaMemLocation *location,
-                                   enum cudaMemAllocationType type, const char *function,
-                                   struct irt_device **ret_device)
+static bool numa_node_exists(int node)
 {
-    if (type == cudaMemAllocationTypeManaged ||
-        (type == cudaMemAllocationTypePinned && location->type > cudaMemLocationTypeDevice &&
-         location->type <= cudaMemLocationTypeHostNuma)) {
-        (void)irt_unsupported(function);
-        return cudaErrorNotSupported;
-    }
-    if (type != cudaMemAllocationTypePinned || location->type != cudaMemLocationTypeDevice) {
+    char path[64];
+    snprintf(path, sizeof path, "/sys/devices/system/node/node%d", node);
+    return node == 0 || (node > 0 && access(path, F_OK) == 0);
+}
+
+// The place that a location and a type of allocation mean. CUDA Runtime API, cudaMemPoolCreate and
+// cudaMemGetDefaultMemPool.
+static cudaError_t find_place(const struct cudaMemLocation *location,
+                              enum cudaMemAllocationType type, struct irt_pool_place *ret_place)
+{
+    bool managed = type == cudaMemAllocationTypeManaged;
+    if (!managed && type != cudaMemAllocationTypePinned) {
         return cudaErrorInvalidValue;
     }
-    struct irt_device *device = irt_device_at(location->id);
-    if (!device) {
-        return cudaErrorInvalidDevice;
+    struct irt_pool_place place = {.kind = managed ? IRTB_MEMORY_MANAGED : IRTB_MEMORY_HOST,
+                                   .location = *location,
+                                   .device = irt_device_at(0)};
+    switch (location->type) {
+    case cudaMemLocationTypeDevice:
+        place.device = irt_device_at(location->id);
+        if (!place.device) {
+            return cudaErrorInvalidDevice;
+        }
+        place.kind = managed ? IRTB_MEMORY_MANAGED : IRTB_MEMORY_DEVICE;
+        break;
+    case cudaMemLocationTypeHostNuma:
+        if (!numa_node_exists(location->id)) {
+            return cudaErrorInvalidValue;
+        }
+        break;
+    case cudaMemLocationTypeHost:
+        place.location.id = 0;
+        break;
+    case cudaMemLocationTypeNone:
+        if (!managed) {
+            return cudaErrorInvalidValue;
+        }
+        place.location.id = 0;
+        break;
+    default: // the node of this thread, and types that came later
+        return cudaErrorInvalidValue;
     }
-    *ret_device = device;
+    *ret_place = place;
     return cudaSuccess;
 }
 
@@ -181,59 +237,93 @@ cudaError_t irt_core_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
                                               struct cudaMemLocation *location,
                                               enum cudaMemAllocationType type)
 {
-    struct irt_device *device = NULL;
+    struct irt_pool_place place;
     if (!memPool || !location) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t error = location_device(
-        location, type, "cudaMemGetDefaultMemPool for other than device memory", &device);
-    return error ? error : answer_pool(irt_pool_default(device), memPool);
+    cudaError_t error = find_place(location, type, &place);
+    return error ? error : answer_pool(irt_pool_default(&place), memPool);
 }
 
 cudaError_t irt_core_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
                                        enum cudaMemAllocationType type)
 {
-    struct irt_device *device = NULL;
+    struct irt_pool_place place;
     if (!memPool || !location) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t error =
-        location_device(location, type, "cudaMemGetMemPool for other than device memory", &device);
-    return error ? error : answer_pool(irt_pool_current(device), memPool);
+    cudaError_t error = find_place(location, type, &place);
+    return error ? error : answer_pool(irt_pool_current(&place), memPool);
 }
 
 cudaError_t irt_core_cudaMemSetMemPool(struct cudaMemLocation *location,
                                        enum cudaMemAllocationType type, cudaMemPool_t memPool)
 {
-    struct irt_device *device = NULL;
+    struct irt_pool_place place;
     if (!location) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t error =
-        location_device(location, type, "cudaMemSetMemPool for other than device memory", &device);
-    return error ? error : irt_core_cudaDeviceSetMemPool(device->ordinal, memPool);
+    cudaError_t error = find_place(location, type, &place);
+    if (error) {
+        return error;
+    }
+    struct irt_pool *pool = irt_pool_get(memPool);
+    if (!pool) {
+        return cudaErrorInvalidValue;
+    }
+    if (pool->imported || pool->place.kind != place.kind ||
+        pool->place.location.type != place.location.type ||
+        pool->place.location.id != place.location.id) {
+        error = cudaErrorInvalidValue;
+    } else if (!irt_pool_set_current(pool)) {
+        error = cudaErrorMemoryAllocation;
+    }
+    irt_pool_put(pool);
+    return error;
 }
 
 // ---- pools as objects ----
+
+// What a pool of that place can be exported as.
+static cudaError_t check_handle_types(const struct irt_pool_place *place, unsigned types)
+{
+    const unsigned known = cudaMemHandleTypePosixFileDescriptor | cudaMemHandleTypeWin32 |
+                           cudaMemHandleTypeWin32Kmt | cudaMemHandleTypeFabric;
+    if (types == cudaMemHandleTypeNone) {
+        return cudaSuccess;
+    }
+    if ((types & ~known) != 0 || place->location.type == cudaMemLocationTypeHost) {
+        return cudaErrorInvalidValue;
+    }
+    if (types != cudaMemHandleTypePosixFileDescriptor) {
+        return irt_unsupported("cudaMemPoolCreate with a handle type that is no file descriptor");
+    }
+    if (place->kind != IRTB_MEMORY_DEVICE || !irt_backend()->shared_create) {
+        return irt_unsupported("cudaMemPoolCreate with a handle type for other than device memory");
+    }
+    return cudaSuccess;
+}
 
 cudaError_t irt_core_cudaMemPoolCreate(cudaMemPool_t *memPool,
                                        const struct cudaMemPoolProps *poolProps)
 {
     static const unsigned char zeros[sizeof poolProps->reserved];
-    struct irt_device *device = NULL;
+    struct irt_pool_place place;
     if (!memPool || !poolProps || poolProps->win32SecurityAttributes || poolProps->usage != 0 ||
         memcmp(poolProps->reserved, zeros, sizeof zeros) != 0) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t error = location_device(&poolProps->location, poolProps->allocType,
-                                        "cudaMemPoolCreate for other than device memory", &device);
+    cudaError_t error = find_place(&poolProps->location, poolProps->allocType, &place);
+    if (!error) {
+        error = check_handle_types(&place, (unsigned)poolProps->handleTypes);
+    }
     if (error) {
         return error;
     }
     if (poolProps->handleTypes != cudaMemHandleTypeNone) {
-        return irt_unsupported("cudaMemPoolCreate with a handle type");
+        return irt_pool_create_shared(&place, poolProps->maxSize, memPool);
     }
-    struct irt_pool *pool = irt_pool_create(device, poolProps->maxSize, false);
+    struct irt_pool *pool = irt_pool_create(&place, poolProps->maxSize, -1);
     if (!pool) {
         return cudaErrorMemoryAllocation;
     }
@@ -262,205 +352,4 @@ cudaError_t irt_core_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToK
     irt_pool_trim(pool, minBytesToKeep);
     irt_pool_put(pool);
     return cudaSuccess;
-}
-
-// Attributes that came after CUDA 13.0, whose headers we may be built with. All read-only.
-enum {
-    ATTRIBUTE_ALLOCATION_TYPE = 0x9,
-    ATTRIBUTE_EXPORT_HANDLE_TYPES = 0xa,
-    ATTRIBUTE_LOCATION_ID = 0xb,
-    ATTRIBUTE_LOCATION_TYPE = 0xc,
-    ATTRIBUTE_MAX_POOL_SIZE = 0xd,
-    ATTRIBUTE_HW_DECOMPRESS_ENABLED = 0xe,
-    ATTRIBUTE_LOCALITY_DOMAIN_ID = 0xf,
-};
-
-// Sets an attribute; the caller holds the lock. High-water marks can only be reset to zero.
-static cudaError_t set_attribute_locked(struct irt_pool *pool, int attr, const void *value)
-{
-    int number = 0;
-    uint64_t wide = 0;
-    bool is_int = attr <= cudaMemPoolReuseAllowInternalDependencies;
-    memcpy(is_int ? (void *)&number : (void *)&wide, value, is_int ? sizeof number : sizeof wide);
-    switch (attr) {
-    case cudaMemPoolReuseFollowEventDependencies:
-        pool->follow_events = number != 0;
-        return cudaSuccess;
-    case cudaMemPoolReuseAllowOpportunistic:
-        pool->opportunistic = number != 0;
-        return cudaSuccess;
-    case cudaMemPoolReuseAllowInternalDependencies:
-        pool->internal_dependencies = number != 0;
-        return cudaSuccess;
-    case cudaMemPoolAttrReleaseThreshold:
-        pool->threshold = wide;
-        return cudaSuccess;
-    case cudaMemPoolAttrReservedMemHigh:
-        pool->reserved_high = wide == 0 ? pool->reserved : pool->reserved_high;
-        return wide == 0 ? cudaSuccess : cudaErrorInvalidValue;
-    case cudaMemPoolAttrUsedMemHigh:
-        pool->used_high = wide == 0 ? pool->used : pool->used_high;
-        return wide == 0 ? cudaSuccess : cudaErrorInvalidValue;
-    default: // read-only or unknown
-        return cudaErrorInvalidValue;
-    }
-}
-
-// Whether the value of the attribute has 64 bits; all others have 32.
-static bool is_wide(int attr)
-{
-    return (attr >= cudaMemPoolAttrReleaseThreshold && attr <= cudaMemPoolAttrUsedMemHigh) ||
-           attr == ATTRIBUTE_MAX_POOL_SIZE;
-}
-
-cudaError_t irt_core_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
-                                             void *value)
-{
-    struct irt_pool *pool = irt_pool_get(memPool);
-    if (!pool || !value) {
-        if (pool) {
-            irt_pool_put(pool);
-        }
-        return cudaErrorInvalidValue;
-    }
-    irt_mutex_lock(&pool->lock);
-    cudaError_t error = set_attribute_locked(pool, (int)attr, value);
-    irt_mutex_unlock(&pool->lock);
-    irt_pool_put(pool);
-    return error;
-}
-
-static cudaError_t get_attribute_locked(const struct irt_pool *pool, int attr, uint64_t *ret_value)
-{
-    switch (attr) {
-    case cudaMemPoolReuseFollowEventDependencies:
-        *ret_value = (uint64_t)pool->follow_events;
-        return cudaSuccess;
-    case cudaMemPoolReuseAllowOpportunistic:
-        *ret_value = (uint64_t)pool->opportunistic;
-        return cudaSuccess;
-    case cudaMemPoolReuseAllowInternalDependencies:
-        *ret_value = (uint64_t)pool->internal_dependencies;
-        return cudaSuccess;
-    case cudaMemPoolAttrReleaseThreshold:
-        *ret_value = pool->threshold;
-        return cudaSuccess;
-    case cudaMemPoolAttrReservedMemCurrent:
-        *ret_value = pool->reserved;
-        return cudaSuccess;
-    case cudaMemPoolAttrReservedMemHigh:
-        *ret_value = pool->reserved_high;
-        return cudaSuccess;
-    case cudaMemPoolAttrUsedMemCurrent:
-        *ret_value = pool->used;
-        return cudaSuccess;
-    case cudaMemPoolAttrUsedMemHigh:
-        *ret_value = pool->used_high;
-        return cudaSuccess;
-    case ATTRIBUTE_ALLOCATION_TYPE:
-        *ret_value = cudaMemAllocationTypePinned;
-        return cudaSuccess;
-    case ATTRIBUTE_EXPORT_HANDLE_TYPES:
-        *ret_value = cudaMemHandleTypeNone;
-        return cudaSuccess;
-    case ATTRIBUTE_LOCATION_ID:
-        *ret_value = (uint64_t)pool->device->ordinal;
-        return cudaSuccess;
-    case ATTRIBUTE_LOCATION_TYPE:
-        *ret_value = cudaMemLocationTypeDevice;
-        return cudaSuccess;
-    case ATTRIBUTE_MAX_POOL_SIZE:
-        *ret_value = pool->max_size;
-        return cudaSuccess;
-    case ATTRIBUTE_HW_DECOMPRESS_ENABLED:
-        *ret_value = 0;
-        return cudaSuccess;
-    case ATTRIBUTE_LOCALITY_DOMAIN_ID:
-        *ret_value = UINT32_MAX; // -1: none
-        return cudaSuccess;
-    default:
-        return cudaErrorInvalidValue;
-    }
-}
-
-cudaError_t irt_core_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
-                                             void *value)
-{
-    struct irt_pool *pool = irt_pool_get(memPool);
-    if (!pool || !value) {
-        if (pool) {
-            irt_pool_put(pool);
-        }
-        return cudaErrorInvalidValue;
-    }
-    if (attr == cudaMemPoolAttrReservedMemCurrent) {
-        irt_pool_trim_device(pool->device, false);
-    }
-    irt_mutex_lock(&pool->lock);
-    uint64_t wide = 0;
-    cudaError_t error = get_attribute_locked(pool, (int)attr, &wide);
-    irt_mutex_unlock(&pool->lock);
-    irt_pool_put(pool);
-    if (!error) {
-        uint32_t narrow = (uint32_t)wide;
-        memcpy(value, is_wide((int)attr) ? (void *)&wide : (void *)&narrow,
-               is_wide((int)attr) ? sizeof wide : sizeof narrow);
-    }
-    return error;
-}
-
-// One descriptor; nothing is changed unless all of a call are valid.
-static cudaError_t check_access(const struct irt_pool *pool, const struct cudaMemAccessDesc *desc)
-{
-    const struct irt_device *device = irt_device_at(desc->location.id);
-    if (desc->location.type != cudaMemLocationTypeDevice || !device ||
-        (desc->flags != cudaMemAccessFlagsProtNone && desc->flags != cudaMemAccessFlagsProtRead &&
-         desc->flags != cudaMemAccessFlagsProtReadWrite)) {
-        return cudaErrorInvalidValue;
-    }
-    if (device == pool->device) {
-        return desc->flags == cudaMemAccessFlagsProtReadWrite ? cudaSuccess : cudaErrorInvalidValue;
-    }
-    int can = 0;
-    cudaError_t error = irt_backend()->device_can_access_peer(device->id, pool->device->id, &can);
-    return error || can ? error : cudaErrorInvalidDevice;
-}
-
-cudaError_t irt_core_cudaMemPoolSetAccess(cudaMemPool_t memPool,
-                                          const struct cudaMemAccessDesc *descList, size_t count)
-{
-    struct irt_pool *pool = irt_pool_get(memPool);
-    if (!pool) {
-        return cudaErrorInvalidValue;
-    }
-    cudaError_t error = count > 0 && !descList ? cudaErrorInvalidValue : cudaSuccess;
-    for (size_t i = 0; i < count && !error; i++) {
-        error = check_access(pool, &descList[i]);
-    }
-    irt_mutex_lock(&pool->lock);
-    for (size_t i = 0; i < count && !error; i++) {
-        pool->access[descList[i].location.id] = (unsigned char)descList[i].flags;
-    }
-    irt_mutex_unlock(&pool->lock);
-    irt_pool_put(pool);
-    return error;
-}
-
-cudaError_t irt_core_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
-                                          struct cudaMemLocation *location)
-{
-    struct irt_pool *pool = irt_pool_get(memPool);
-    if (!pool) {
-        return cudaErrorInvalidValue;
-    }
-    cudaError_t error = cudaErrorInvalidValue;
-    if (flags && location && location->type == cudaMemLocationTypeDevice &&
-        irt_device_at(location->id)) {
-        irt_mutex_lock(&pool->lock);
-        *flags = (enum cudaMemAccessFlags)pool->access[location->id];
-        irt_mutex_unlock(&pool->lock);
-        error = cudaSuccess;
-    }
-    irt_pool_put(pool);
-    return error;
 }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/core/depend.h"
 #include "shim/core/device.h"
 
 // The range that cudaDeviceGetStreamPriorityRange reports; lower numbers are more urgent.
@@ -52,6 +53,7 @@ struct irt_stream {
     uint64_t seen;             // the last operation of the legacy stream this one is ordered after
     bool dirty;                // has work that the legacy stream has not been ordered after
     struct irt_stream *dirty_next, *dirty_previous;
+    struct irt_view view; // depend.h
     // Guarded by the lock of stream_attribute.c.
     struct irt_stream_hints hints;
 };
