@@ -46,6 +46,18 @@ cudaError_t cpu_device_reset(int device);
 cudaError_t cpu_device_get_limit(int device, enum cudaLimit limit, size_t *ret_value);
 cudaError_t cpu_device_set_limit(int device, enum cudaLimit limit, size_t value);
 
+cudaError_t cpu_array_create(int device, const struct irtb_array_desc *desc,
+                             struct irtb_array **ret_array);
+void cpu_array_destroy(struct irtb_array *array);
+void cpu_array_level(const struct irtb_array *array, unsigned level,
+                     struct irtb_array_view *ret_view);
+cudaError_t cpu_texture_create(int device, const struct irtb_image *image,
+                               const struct cudaTextureDesc *texture,
+                               const struct cudaResourceViewDesc *view, uint64_t *ret_object);
+void cpu_texture_destroy(uint64_t object);
+cudaError_t cpu_surface_create(int device, const struct irtb_image *image, uint64_t *ret_object);
+void cpu_surface_destroy(uint64_t object);
+
 cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *launch);
 cudaError_t cpu_module_load(int device, const struct irtb_code_unit *units, size_t count,
                             struct irtb_module **ret_module);

@@ -444,10 +444,14 @@ def retyped(params, major):
     return re.sub(r'struct (\w+)', swap, params)
 
 
-ENUM_TYPES = {'cudaMemoryType': 'enum cudaMemoryType'}
+ENUM_TYPES = {name: f'enum {name}' for name in (
+    'cudaMemoryType', 'cudaTextureAddressMode', 'cudaTextureFilterMode', 'cudaTextureReadMode',
+    'cudaResourceViewFormat')}
+ENUM_TYPES['cudaChannelFormatDesc'] = 'struct cudaChannelFormatDesc'
 
 
-ELEMENT_SIZES = {'int': 4, 'unsigned int': 4, 'char': 1, 'unsigned char': 1, 'long': 8}
+ELEMENT_SIZES = {'int': 4, 'unsigned int': 4, 'char': 1, 'unsigned char': 1, 'long': 8,
+                 'float': 4, 'enum cudaTextureAddressMode': 4}
 
 
 def c_field(ctype, field, size):
@@ -457,6 +461,36 @@ def c_field(ctype, field, size):
     base = ENUM_TYPES.get(match.group(1), match.group(1))
     length = f'[{size // ELEMENT_SIZES[base]}]' if ctype.endswith(']') else ''
     return f'{base}{"" if base.endswith("*") else " "}{field}{length}'
+
+
+def is_prefix(struct, major):
+    """Whether every member of a nested struct lies where CUDA 13 has it, which only added room."""
+    newest = {f: (o, s, t) for o, f, t, s in layouts.fields(struct, 13)}
+    return all(f in newest and newest[f][0] == o and (newest[f][1] == s or t == 'union')
+               for o, f, t, s in layouts.fields(struct, major))
+
+
+def prefix_struct(struct, major):
+    """The struct as bytes with the conversions of compat_header; its members are CUDA 13's."""
+    new, size = f'struct irt{major}_{struct}', layouts.size(struct, major)
+    return [f"""\
+// CUDA 13's struct up to where it grew.
+{new} {{
+    _Alignas(8) unsigned char bytes[{size}];
+}};
+
+static inline void irt{major}_{struct}_from_13({new} *ret, const struct {struct} *src)
+{{
+    memcpy(ret, src, {size});
+}}
+
+// What is behind becomes 0.
+static inline void irt{major}_{struct}_to_13(struct {struct} *ret, const {new} *src)
+{{
+    memset(ret, 0, sizeof(*ret));
+    memcpy(ret, src, {size});
+}}
+"""]
 
 
 def compat_header(table, args):
@@ -471,7 +505,11 @@ def compat_header(table, args):
             out += [f'struct irt{major}_{struct}; // nested, gone in CUDA 13: its body defines it', '']
             continue
         if any('.' in f or t in ('struct', 'union') for _, f, t, _ in fields):
-            problem(layouts.path, layouts.lines[struct], f'{struct} is nested; write it by hand')
+            if is_prefix(struct, major):
+                out += prefix_struct(struct, major)
+            else:
+                problem(layouts.path, layouts.lines[struct],
+                        f'{struct} is nested and no prefix of the newest; write it by hand')
             continue
         new = f'struct irt{major}_{struct}'
         out.append(f'{new} {{')

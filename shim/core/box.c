@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pitched copies and fills: the 2D and 3D functions, turned into boxes after their checks. CUDA
-// arrays are not there yet: copies that name one answer 801.
+// Pitched copies and fills: the 2D and 3D functions, turned into boxes after their checks. The
+// functions with an array in their name are in array_copy.c.
 #include <stdint.h>
 
 #include "irt_core.h"
-#include "shim/core/api_rules.h"
+#include "shim/core/array.h"
 #include "shim/core/copy.h"
 #include "shim/core/device.h"
 
@@ -118,9 +118,93 @@ static cudaError_t locate(const struct cudaPitchedPtr *object, const struct cuda
     return cudaSuccess;
 }
 
-cudaError_t irt_copy_run_3d(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
-                            enum irt_copy_mode mode)
+// "If the kind implies cudaArray type to be present on the host, cudaMemcpy3D() will disregard that
+// implication and silently correct the kind".
+static enum cudaMemcpyKind kind_with_arrays(const struct cudaMemcpy3DParms *p)
 {
+    bool from_host = p->kind == cudaMemcpyHostToHost || p->kind == cudaMemcpyHostToDevice;
+    bool to_host = p->kind == cudaMemcpyHostToHost || p->kind == cudaMemcpyDeviceToHost;
+    if (p->kind == cudaMemcpyDefault) {
+        return p->kind;
+    }
+    from_host = from_host && !p->srcArray;
+    to_host = to_host && !p->dstArray;
+    return from_host ? to_host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice
+           : to_host ? cudaMemcpyDeviceToHost
+                     : cudaMemcpyDeviceToDevice;
+}
+
+// The source and destination of a copy with at least one array; box->width becomes bytes.
+static cudaError_t locate_arrays(const struct cudaMemcpy3DParms *p, struct irtb_copy *box)
+{
+    struct irt_array_region dst = {0};
+    struct irt_array_region src = {0};
+    cudaError_t error = cudaSuccess;
+    if (p->dstArray) {
+        error = irt_array_region(p->dstArray, &p->dstPos, &p->extent, &dst);
+    }
+    if (!error && p->srcArray) {
+        error = irt_array_region(p->srcArray, &p->srcPos, &p->extent, &src);
+    }
+    if (error) {
+        return error;
+    }
+    size_t element_size = dst.start ? dst.element_size : src.element_size;
+    if (src.start && src.element_size != element_size) {
+        return cudaErrorInvalidValue;
+    }
+    // "If a CUDA array is participating in the copy, the extent is defined in terms of that array's
+    // elements"; positions in linear memory stay bytes.
+    struct cudaExtent bytes = p->extent;
+    bytes.width *= element_size;
+    if (!dst.start) {
+        error = locate(&p->dstPtr, &p->dstPos, &bytes, &dst.start, &dst.slice);
+        dst.pitch = p->dstPtr.pitch;
+    } else if (!src.start) {
+        error = locate(&p->srcPtr, &p->srcPos, &bytes, &src.start, &src.slice);
+        src.pitch = p->srcPtr.pitch;
+    }
+    *box = (struct irtb_copy){.dst = dst.start,
+                              .src = src.start,
+                              .width = bytes.width,
+                              .height = bytes.height,
+                              .depth = bytes.depth,
+                              .dst_pitch = dst.pitch,
+                              .src_pitch = src.pitch,
+                              .dst_slice = dst.slice,
+                              .src_slice = src.slice};
+    return error;
+}
+
+static cudaError_t locate_memory(const struct cudaMemcpy3DParms *p, struct irtb_copy *box)
+{
+    char *dst;
+    char *src;
+    size_t dst_slice;
+    size_t src_slice;
+    cudaError_t error = locate(&p->dstPtr, &p->dstPos, &p->extent, &dst, &dst_slice);
+    if (!error) {
+        error = locate(&p->srcPtr, &p->srcPos, &p->extent, &src, &src_slice);
+    }
+    if (error) {
+        return error;
+    }
+    *box = (struct irtb_copy){.dst = dst,
+                              .src = src,
+                              .width = p->extent.width,
+                              .height = p->extent.height,
+                              .depth = p->extent.depth,
+                              .dst_pitch = p->dstPtr.pitch,
+                              .src_pitch = p->srcPtr.pitch,
+                              .dst_slice = dst_slice,
+                              .src_slice = src_slice};
+    return cudaSuccess;
+}
+
+cudaError_t irt_copy_describe_3d(const struct cudaMemcpy3DParms *p, struct irtb_copy *ret_box,
+                                 enum cudaMemcpyKind *ret_kind)
+{
+    struct irtb_copy box = {0};
     if (!p) {
         return cudaErrorInvalidValue;
     }
@@ -131,37 +215,28 @@ cudaError_t irt_copy_run_3d(const struct cudaMemcpy3DParms *p, cudaStream_t stre
     if ((p->srcArray && p->srcPtr.ptr) || (p->dstArray && p->dstPtr.ptr)) {
         return cudaErrorInvalidValue;
     }
-    if (p->srcArray || p->dstArray) {
-        return irt_unsupported("cudaMemcpy3D with a CUDA array");
-    }
     const struct cudaExtent *extent = &p->extent;
-    if (extent->width == 0 || extent->height == 0 || extent->depth == 0) {
-        return cudaSuccess;
-    }
-    if (!p->srcPtr.ptr || !p->dstPtr.ptr) {
+    bool empty = extent->width == 0 || extent->height == 0 || extent->depth == 0;
+    if (!empty && ((!p->srcArray && !p->srcPtr.ptr) || (!p->dstArray && !p->dstPtr.ptr))) {
         return cudaErrorInvalidValue;
     }
-    char *dst;
-    char *src;
-    size_t dst_slice;
-    size_t src_slice;
-    error = locate(&p->dstPtr, &p->dstPos, extent, &dst, &dst_slice);
+    if (!empty) {
+        error = p->srcArray || p->dstArray ? locate_arrays(p, &box) : locate_memory(p, &box);
+    }
     if (!error) {
-        error = locate(&p->srcPtr, &p->srcPos, extent, &src, &src_slice);
+        *ret_box = box;
+        *ret_kind = p->srcArray || p->dstArray ? kind_with_arrays(p) : p->kind;
     }
-    if (error) {
-        return error;
-    }
-    struct irtb_copy box = {.dst = dst,
-                            .src = src,
-                            .width = extent->width,
-                            .height = extent->height,
-                            .depth = extent->depth,
-                            .dst_pitch = p->dstPtr.pitch,
-                            .src_pitch = p->srcPtr.pitch,
-                            .dst_slice = dst_slice,
-                            .src_slice = src_slice};
-    return irt_copy_run(&box, p->kind, stream, mode);
+    return error;
+}
+
+cudaError_t irt_copy_run_3d(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
+                            enum irt_copy_mode mode)
+{
+    struct irtb_copy box;
+    enum cudaMemcpyKind kind;
+    cudaError_t error = irt_copy_describe_3d(p, &box, &kind);
+    return error ? error : irt_copy_run(&box, kind, stream, mode);
 }
 
 cudaError_t irt_core_cudaMemcpy3D(const struct cudaMemcpy3DParms *p, cudaStream_t default_stream)

@@ -72,6 +72,7 @@ static cudaError_t classify(const void *ptr, size_t extent, enum wanted wanted,
     case IRT_MEMORY_DEVICE:
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
+    case IRT_MEMORY_ARRAY:
     case IRT_MEMORY_SHARED:
         *ret_endpoint = (struct endpoint){.side = SIDE_DEVICE, .device = memory.device->id};
         return wanted == WANT_HOST ? cudaErrorInvalidValue : cudaSuccess;

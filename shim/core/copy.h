@@ -26,6 +26,12 @@ enum irt_copy_mode {
 cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind, cudaStream_t stream,
                          enum irt_copy_mode mode);
 
+// What a cudaMemcpy3DParms describes, with arrays as the memory that they are: a box for irt_copy_run
+// (width 0 when there is nothing to copy) and the corrected kind. cudaErrorInvalidValue,
+// cudaErrorInvalidPitchValue, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidResourceHandle.
+cudaError_t irt_copy_describe_3d(const struct cudaMemcpy3DParms *p, struct irtb_copy *ret_box,
+                                 enum cudaMemcpyKind *ret_kind);
+
 // The same for the description of a 3D copy, as cudaMemcpy3D has it (box.c).
 cudaError_t irt_copy_run_3d(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
                             enum irt_copy_mode mode);

@@ -206,6 +206,7 @@ static enum cudaMemoryType attribute_type(const struct irt_memory *memory)
     case IRT_MEMORY_DEVICE:
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
+    case IRT_MEMORY_ARRAY:
     case IRT_MEMORY_SHARED:
         return cudaMemoryTypeDevice;
     case IRT_MEMORY_HOST:

@@ -23,6 +23,7 @@ enum irt_memory_type {
     IRT_MEMORY_MANAGED,    // cudaMallocManaged
     IRT_MEMORY_VARIABLE,   // __device__ or __constant__ variable of a loaded module
     IRT_MEMORY_MANAGED_VARIABLE,
+    IRT_MEMORY_ARRAY,  // one level of a CUDA array; no address of it is the application's
     IRT_MEMORY_SHARED, // device memory that somebody else made; `flags` is an irt_shared_origin
 };
 

@@ -173,6 +173,7 @@ bool irt_memory_on_device(const struct irt_memory *memory)
     case IRT_MEMORY_DEVICE:
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
+    case IRT_MEMORY_ARRAY:
     case IRT_MEMORY_SHARED:
         return true;
     case IRT_MEMORY_HOST:
@@ -204,7 +205,8 @@ cudaError_t irt_memory_release(const struct irt_memory *memory)
     case IRT_MEMORY_POOL: // always has a block
     case IRT_MEMORY_VARIABLE:
     case IRT_MEMORY_MANAGED_VARIABLE:
-        return cudaSuccess; // belongs to its module
+    case IRT_MEMORY_ARRAY:
+        return cudaSuccess; // belongs to its module or array
     case IRT_MEMORY_SHARED:
         irt_ipc_forget(memory->start);
         return backend->shared_unmap(memory->device->id, memory->start, memory->size, false);

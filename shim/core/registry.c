@@ -13,6 +13,7 @@
 #include "shim/core/error.h"
 #include "shim/core/memory.h"
 #include "shim/core/perthread.h"
+#include "shim/core/texref.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/handle.h"
 #include "shim/util/log.h"
@@ -342,6 +343,7 @@ void irt_core___cudaUnregisterFatBinary(void **fatCubinHandle)
     if (!module) {
         return;
     }
+    irt_texref_forget(fatCubinHandle);
     close_handles(module);
     irt_module_unref(module);
 }
