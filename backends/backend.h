@@ -29,6 +29,7 @@ struct irtb_event;    // backend's event
 struct irtb_module;   // code loaded on one device
 struct irtb_function; // one kernel of a module; lives as long as its module
 struct irtb_graph;    // executable graph
+struct irtb_partition; // some of a device's multiprocessors
 
 // What the shim offers to a backend; valid for the life of the process.
 struct irtb_host {
@@ -293,6 +294,15 @@ struct irtb_backend {
     void (*stream_destroy)(struct irtb_stream *stream);
     cudaError_t (*stream_query)(struct irtb_stream *stream);        // success or cudaErrorNotReady
     cudaError_t (*stream_synchronize)(struct irtb_stream *stream);  // the caller helps to run work
+
+    // ---- partitions (all or none; none: a green context limits nothing) ----
+    // Streams that together keep at most `processors` multiprocessors of the device busy with
+    // kernels, but one for each stream that runs one.
+    cudaError_t (*partition_create)(int device, unsigned processors,
+                                    struct irtb_partition **ret_partition);
+    void (*partition_destroy)(struct irtb_partition *partition); // its streams keep it
+    // Puts a stream without work into a partition of its device, once.
+    void (*stream_join_partition)(struct irtb_stream *stream, struct irtb_partition *partition);
 
     // ---- events ----
     cudaError_t (*event_create)(int device, bool timing, bool blocking, struct irtb_event **ret);

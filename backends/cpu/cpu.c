@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "exec/partition.h"
 #include "exec/pool.h"
 #include "exec/print.h"
 #include "share.h"
@@ -147,6 +148,13 @@ static cudaError_t stream_create(int device, int priority, struct irtb_stream **
     return exec_stream_create(&cpu.devices[device].exec, priority, ret_stream);
 }
 
+static cudaError_t partition_create(int device, unsigned processors,
+                                    struct irtb_partition **ret_partition)
+{
+    (void)device;
+    return exec_partition_create(processors, ret_partition);
+}
+
 static cudaError_t stream_synchronize(struct irtb_stream *stream)
 {
     struct exec_device *device = stream->device;
@@ -204,6 +212,9 @@ static const struct irtb_backend backend = {
     .surface_destroy = cpu_surface_destroy,
     .stream_create = stream_create,
     .stream_destroy = exec_stream_destroy,
+    .partition_create = partition_create,
+    .partition_destroy = exec_partition_unref,
+    .stream_join_partition = exec_partition_join,
     .stream_query = exec_stream_query,
     .stream_synchronize = stream_synchronize,
     .event_create = event_create,

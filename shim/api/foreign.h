@@ -11,6 +11,9 @@
 
 #include <cuda_runtime_api.h>
 
+// ---- CUDA 13.1: errors ----
+enum { IRT_ERROR_STREAM_DETACHED = 917 }; // cudaErrorStreamDetached
+
 // ---- CUDA 13.1: execution contexts and device resources ----
 #if CUDART_VERSION < 13010
 typedef struct CUdevResourceDesc_st *cudaDevResourceDesc_t;

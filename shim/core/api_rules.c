@@ -12,6 +12,7 @@
 #include "irt_core.h"
 #include "shim/core/device.h"
 #include "shim/core/error.h"
+#include "shim/core/error_log.h"
 #include "shim/core/stream.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/log.h"
@@ -86,11 +87,13 @@ cudaError_t irt_api_enter_noinit(enum irt_fn fn)
 
 cudaError_t irt_api_leave(enum irt_fn fn, cudaError_t error)
 {
-    (void)fn;
     // "Not ready" is an answer, not an error: the getters do not report it (CUDA C++ Programming
     // Guide, "Error Checking").
     if (error != cudaSuccess && error != cudaErrorNotReady) {
         last_error = error;
+        irt_error_log_call(irt_fn_names[fn], error);
+    } else if (atomic_load_explicit(&irt_error_log_pending, memory_order_relaxed)) {
+        irt_error_log_deliver();
     }
     return error;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "irt_core.h"
+#include "shim/core/context.h"
 #include "shim/core/api_rules.h"
 #include "shim/core/event.h"
 #include "shim/core/array.h"
@@ -352,6 +353,7 @@ cudaError_t irt_core_cudaDeviceReset(void)
     }
     irt_module_reset_device(device);
     irt_event_reset_device(device);
+    irt_context_reset_device(device);
     irt_stream_reset_device(device);
     irt_memory_reset_device(device);
     irt_pool_reset_device(device);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "irt_core.h"
+#include "shim/core/context.h"
 #include "shim/core/memory.h"
 #include "shim/core/order.h"
 #include "shim/core/perthread.h"
@@ -30,12 +31,15 @@ static void destroy(void *object)
         irt_order_remove(stream);
     }
     irt_backend()->stream_destroy(stream->backend);
+    if (stream->context) {
+        irt_context_put(stream->context);
+    }
     free(stream);
 }
 
 // A new stream with the one reference of its open handle.
 static cudaError_t create(struct irt_device *device, enum irt_stream_kind kind, unsigned flags,
-                          int priority, void **ret_handle)
+                          int priority, struct irt_context *context, void **ret_handle)
 {
     struct irt_stream *stream = calloc(1, sizeof(*stream));
     if (!stream) {
@@ -53,11 +57,18 @@ static cudaError_t create(struct irt_device *device, enum irt_stream_kind kind, 
         free(stream);
         return e;
     }
-    void *handle = irt_handle_open(&streams, stream);
+    if (context && context->green) {
+        irt_context_ref(context);
+        stream->context = context;
+        if (context->partition) {
+            irt_backend()->stream_join_partition(stream->backend, context->partition);
+        }
+    }
+    e = kind == IRT_STREAM_INTERNAL ? cudaSuccess : irt_context_gate(device, stream);
+    void *handle = e ? NULL : irt_handle_open(&streams, stream);
     if (!handle) {
-        irt_backend()->stream_destroy(stream->backend);
-        free(stream);
-        return cudaErrorMemoryAllocation;
+        destroy(stream);
+        return e ? e : cudaErrorMemoryAllocation;
     }
     stream->handle = handle;
     *ret_handle = handle;
@@ -75,7 +86,7 @@ static cudaError_t get_legacy(struct irt_device *device, struct irt_stream **ret
             return cudaSuccess;
         }
         void *made;
-        cudaError_t e = create(device, IRT_STREAM_LEGACY, 0, 0, &made);
+        cudaError_t e = create(device, IRT_STREAM_LEGACY, 0, 0, NULL, &made);
         if (e) {
             return e;
         }
@@ -98,7 +109,7 @@ static cudaError_t get_per_thread(struct irt_device *device, struct irt_stream *
     void **place = &thread->streams[device->ordinal];
     struct irt_stream *stream = *place ? irt_handle_get(&streams, *place) : NULL;
     if (!stream) { // the first use, or the device was reset
-        cudaError_t e = create(device, IRT_STREAM_PER_THREAD, 0, 0, place);
+        cudaError_t e = create(device, IRT_STREAM_PER_THREAD, 0, 0, NULL, place);
         if (e) {
             return e;
         }
@@ -131,6 +142,10 @@ cudaError_t irt_stream_get(cudaStream_t handle, struct irt_stream **ret_stream)
     struct irt_stream *stream = irt_handle_get(&streams, handle);
     if (!stream) {
         return cudaErrorInvalidResourceHandle;
+    }
+    if (atomic_load_explicit(&stream->detached, memory_order_relaxed)) {
+        irt_handle_put(&streams, handle);
+        return (cudaError_t)IRT_ERROR_STREAM_DETACHED;
     }
     *ret_stream = stream;
     return cudaSuccess;
@@ -205,6 +220,27 @@ cudaError_t irt_stream_poll(struct irt_stream *stream)
     return e ? e : irt_device_error(stream->device);
 }
 
+struct visitor {
+    void (*visit)(struct irt_stream *stream, void *argument);
+    void *argument;
+};
+
+static void visit_one(void *handle, void *object, void *context)
+{
+    (void)handle;
+    const struct visitor *visitor = context;
+    struct irt_stream *stream = object;
+    if (stream->kind != IRT_STREAM_INTERNAL) {
+        visitor->visit(stream, visitor->argument);
+    }
+}
+
+void irt_stream_each(void (*visit)(struct irt_stream *stream, void *argument), void *argument)
+{
+    struct visitor visitor = {visit, argument};
+    irt_handle_each(&streams, visit_one, &visitor);
+}
+
 static void close_on_device(void *handle, void *object, void *context)
 {
     struct irt_stream *stream = object;
@@ -221,19 +257,36 @@ void irt_stream_reset_device(struct irt_device *device)
 
 // ---- API ----
 
+static int clamped(int priority)
+{
+    return priority > IRT_PRIORITY_LEAST      ? IRT_PRIORITY_LEAST
+           : priority < IRT_PRIORITY_GREATEST ? IRT_PRIORITY_GREATEST
+                                              : priority;
+}
+
+cudaError_t irt_stream_create_in(struct irt_context *context, unsigned flags, int priority,
+                                 bool internal, cudaStream_t *ret_handle)
+{
+    // The default of a green context is a stream that does not wait for the legacy one.
+    unsigned own = context->green || internal ? cudaStreamNonBlocking : flags;
+    void *handle;
+    cudaError_t e = create(context->device, internal ? IRT_STREAM_INTERNAL : IRT_STREAM_CREATED, own,
+                           clamped(priority), internal ? NULL : context, &handle);
+    if (!e) {
+        *ret_handle = handle;
+    }
+    return e;
+}
+
 cudaError_t irt_core_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
                                                   int priority)
 {
     if (!pStream || (flags & ~(unsigned)cudaStreamNonBlocking)) {
         return cudaErrorInvalidValue;
     }
-    if (priority > IRT_PRIORITY_LEAST) {
-        priority = IRT_PRIORITY_LEAST;
-    } else if (priority < IRT_PRIORITY_GREATEST) {
-        priority = IRT_PRIORITY_GREATEST;
-    }
     void *handle;
-    cudaError_t e = create(irt_device_current(), IRT_STREAM_CREATED, flags, priority, &handle);
+    cudaError_t e = create(irt_device_current(), IRT_STREAM_CREATED, flags, clamped(priority), NULL,
+                           &handle);
     if (!e) {
         *pStream = handle;
     }

@@ -14,6 +14,7 @@
 //     return irt_stream_leave(stream, e);        // or irt_stream_leave_wait: a synchronous call
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ enum irt_stream_kind {
     IRT_STREAM_CREATED,    // cudaStreamCreate…
     IRT_STREAM_LEGACY,     // one per device
     IRT_STREAM_PER_THREAD, // one per thread and device
+    IRT_STREAM_INTERNAL,   // of an execution context; no handle of the application
 };
 
 // Attributes that are kept for the application only (stream_attribute.c).
@@ -46,8 +48,10 @@ struct irt_stream {
     unsigned flags;        // cudaStreamNonBlocking or 0
     int priority;          // clamped
     unsigned long long id; // unique for the life of the process
+    struct irt_context *context; // the green context that it was created in, referenced; or NULL
     bool ordered;          // takes part in the order with the legacy stream: all but the
                            // non-blocking ones
+    _Atomic bool detached; // its green context was destroyed
     // Guarded by the device's order lock (order.c).
     struct irtb_event *marker; // created when first needed
     uint64_t seen;             // the last operation of the legacy stream this one is ordered after
@@ -60,9 +64,20 @@ struct irt_stream {
 
 // The stream of a handle with one more reference. cudaStreamLegacy and 0 mean the legacy stream,
 // cudaStreamPerThread that of the calling thread, both of the current device, created when first
-// asked for. cudaErrorInvalidResourceHandle for anything that is no live stream. Any thread, no
-// ranked lock above IRT_RANK_DEVICE held.
+// asked for. cudaErrorInvalidResourceHandle for anything that is no live stream,
+// cudaErrorStreamDetached (917) for one whose green context is gone. Any thread, no ranked lock above
+// IRT_RANK_DEVICE held.
 cudaError_t irt_stream_get(cudaStream_t handle, struct irt_stream **ret_stream);
+
+// A stream of an execution context, for cudaExecutionCtxStreamCreate (`ret_handle` is the
+// application's) and for the context itself (`internal`). Priorities are clamped.
+struct irt_context;
+cudaError_t irt_stream_create_in(struct irt_context *context, unsigned flags, int priority,
+                                 bool internal, cudaStream_t *ret_handle);
+
+// Calls `visit` with every live stream but internal ones, each with a reference held during the
+// call. Streams that are created meanwhile may be missed. `visit` may block and take locks.
+void irt_stream_each(void (*visit)(struct irt_stream *stream, void *argument), void *argument);
 
 // Drops the reference of irt_stream_get. The last one destroys the stream (its queued work still
 // completes).

@@ -16,6 +16,7 @@
 #include "irt_core.h"
 #include "shim/api/error_text.h"
 #include "shim/core/device.h"
+#include "shim/core/error_log.h"
 #include "shim/dispatch/entry.h"
 #include "shim/util/env.h"
 #include "shim/util/lock.h"
@@ -234,6 +235,7 @@ static void choose(void)
     irt_process_watch(stop_backend);
     const char *name = irt_env("INFINIRT_BACKEND");
     struct candidate *candidate = name && name[0] != '\0' ? choose_by_name(name) : choose_first();
+    irt_error_log_setup();
     if (candidate) {
         failure = irt_device_setup(candidate->backend);
         if (failure) {

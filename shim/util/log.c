@@ -27,6 +27,8 @@ static _Atomic int rule_count;
 static _Atomic int default_level = IRT_LOG_WARN;
 static struct irt_mutex config_lock = IRT_MUTEX_INIT(IRT_RANK_LOG);
 
+static void (*_Atomic sink)(int level, const char *message);
+
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static int level_from_name(const char *name, size_t length)
@@ -63,16 +65,20 @@ static void write_line(char *line, size_t length)
     errno = saved;
 }
 
-static void print_line(const char *subsystem, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
+static void print_line(const char *subsystem, int level, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 
-static void print_line(const char *subsystem, const char *format, va_list arguments)
+static void print_line(const char *subsystem, int level, const char *format, va_list arguments)
 {
     char line[LINE_SIZE + 1];
     int head = subsystem ? snprintf(line, LINE_SIZE, "infinirt: %.*s: ", SUBSYSTEM_SIZE, subsystem)
                          : snprintf(line, LINE_SIZE, "infinirt: ");
     // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the callers have started it
     int body = vsnprintf(line + head, (size_t)(LINE_SIZE - head), format, arguments);
+    void (*told)(int, const char *) = atomic_load_explicit(&sink, memory_order_acquire);
+    if (body >= 0 && told && level <= IRT_LOG_WARN) {
+        told(level, line + head);
+    }
     if (body >= 0) {
         write_line(line, (size_t)head + (size_t)body);
     }
@@ -99,6 +105,11 @@ static bool apply_word(const char *word, size_t length, int *count, int *level)
     rules[*count].subsystem[size] = '\0';
     rules[(*count)++].level = parsed;
     return true;
+}
+
+void irt_log_set_sink(void (*function)(int level, const char *message))
+{
+    atomic_store_explicit(&sink, function, memory_order_release);
 }
 
 void irt_log_configure(const char *value)
@@ -151,7 +162,7 @@ bool irt_log_enabled(const char *subsystem, int level)
 void irt_log_v(const char *subsystem, int level, const char *format, va_list arguments)
 {
     if (irt_log_enabled(subsystem, level)) {
-        print_line(subsystem, format, arguments);
+        print_line(subsystem, level, format, arguments);
     }
 }
 
@@ -167,6 +178,6 @@ void irt_notice(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_line(NULL, format, arguments);
+    print_line(NULL, IRT_LOG_WARN, format, arguments);
     va_end(arguments);
 }

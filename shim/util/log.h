@@ -33,6 +33,10 @@ void irt_log_v(const char *subsystem, int level, const char *format, va_list arg
 // backend, functions that are missing).
 void irt_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+// Hands every error and warning that is written, without head, also to `sink`, which may be called
+// with any lock held. Once per process.
+void irt_log_set_sink(void (*sink)(int level, const char *message));
+
 // Parses a value of INFINIRT_LOG and makes it effective; NULL means the default. Unknown words are
 // ignored after one warning line. For the first use and for tests.
 void irt_log_configure(const char *value);

@@ -45,6 +45,7 @@ enum kernel {
     KERNEL_FAULT,     // stores to address 16
     KERNEL_TRAP,
     KERNEL_WAIT_FLAG, // (volatile int *flag, int *out): spins until *flag != 0, then *out = *flag
+    KERNEL_SMID,      // (unsigned *out, int unused): out[ctaid.x] = %smid
     KERNEL_COUNT
 };
 const void *kernel_stub(enum kernel kernel);

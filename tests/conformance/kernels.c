@@ -95,11 +95,16 @@ static const char ptx_kernels[] =
     " .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
     " ld.param.u64 %rd1, [p0]; ld.param.u64 %rd2, [p1];\n"
     "AGAIN:\n ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra AGAIN;\n"
-    " st.global.u32 [%rd2], %r1;\n ret;\n}\n";
+    " st.global.u32 [%rd2], %r1;\n ret;\n}\n"
+
+    ".visible .entry k_smid(.param .u64 p0, .param .u32 p1)\n{\n"
+    " .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+    " ld.param.u64 %rd1, [p0]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %smid;\n"
+    " mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2;\n ret;\n}\n";
 
 static const char *const kernel_names[KERNEL_COUNT] = {
     "k_empty",   "k_add_one",   "k_fill",    "k_copy",  "k_spin_copy", "k_geometry",
-    "k_dynamic", "k_variables", "k_limited", "k_fault", "k_trap",      "k_wait_flag",
+    "k_dynamic", "k_variables", "k_limited", "k_fault", "k_trap",      "k_wait_flag", "k_smid",
 };
 static struct ptx_module *module;
 

@@ -15,6 +15,7 @@
 #include "device_launch.h"
 #include "exec_util.h"
 #include "fault.h"
+#include "partition.h"
 #include "runtime.h"
 #include "stream.h"
 
@@ -303,7 +304,10 @@ static cudaError_t run(struct exec_device *device, struct irtb_stream *stream,
     grid.job.stream = stream;
     grid.job.bucket = stream ? stream->bucket : EXEC_PRIORITIES - 1;
     exec_runtime_fill(&grid.runtime, launch->kernel->helpers);
+    grid.job.partition = stream ? stream->partition : NULL;
+    exec_partition_enter_owner(grid.job.partition);
     work(&grid, true);
+    exec_partition_leave(grid.job.partition);
     if (grid.total > 1) {
         exec_pool_retire(&grid.job);
     }

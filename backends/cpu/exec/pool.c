@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 
 #include "exec_util.h"
+#include "partition.h"
 #include "stream.h"
 
 enum {
@@ -199,7 +200,10 @@ static bool take_work(struct irtb_stream **ret_stream, struct exec_job **ret_job
         next = j->next;
         if (!j->wanted(j)) {
             unlist_locked(j); // exhausted for good: idle workers need not see it any more
-        } else if (j->bucket < (job ? job->bucket : bucket)) {
+        } else if (j->bucket < (job ? job->bucket : bucket) && exec_partition_enter(j->partition)) {
+            if (job) {
+                exec_partition_leave(job->partition);
+            }
             job = j;
         }
     }
@@ -221,6 +225,7 @@ static bool take_work(struct irtb_stream **ret_stream, struct exec_job **ret_job
 // The owner may free the job as soon as users is 0; waking a stale futex address does no harm.
 static void leave_job(struct exec_job *job)
 {
+    exec_partition_leave(job->partition);
     if (atomic_fetch_sub(&job->users, 1) == 1) {
         exec_futex_wake(&job->users, INT_MAX);
     }
@@ -436,7 +441,8 @@ bool exec_pool_join(const struct irtb_stream *stream)
     for (job = pool.jobs; job; job = job->next) {
         // With the owner and as many helpers as there are processors a caller would only get in the
         // way of the workers.
-        if (job->stream == stream && atomic_load(&job->users) + 1 < pool.size && job->wanted(job)) {
+        if (job->stream == stream && atomic_load(&job->users) + 1 < pool.size && job->wanted(job) &&
+            exec_partition_enter(job->partition)) {
             atomic_fetch_add(&job->users, 1);
             break;
         }

@@ -26,6 +26,7 @@ struct exec_job {
     bool listed;                  // pool lock
     int bucket;
     struct irtb_stream *stream; // whose waiters may join; may be NULL
+    struct irtb_partition *partition; // that limits who joins; or NULL
     _Atomic uint32_t users;     // threads inside help(), counted under the pool lock
     // Whether another thread would find something to do; once false, false for ever. Any thread,
     // called with the pool lock held.

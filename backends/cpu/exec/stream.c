@@ -12,6 +12,7 @@
 #include "exec_util.h"
 #include "fault.h"
 #include "grid.h"
+#include "partition.h"
 #include "pool.h"
 
 enum {
@@ -118,6 +119,7 @@ void exec_stream_unref(struct irtb_stream *stream)
         free(op);
     }
     pthread_mutex_destroy(&stream->lock);
+    exec_partition_unref(stream->partition);
     free(stream);
 }
 

@@ -54,6 +54,7 @@ enum exec_stream_state {
 struct irtb_stream {
     pthread_mutex_t lock;
     struct exec_device *device;
+    struct irtb_partition *partition; // whose streams are run by few threads; or NULL
     int bucket;                     // of the pool's ready lists
     enum exec_stream_state state;   // lock
     struct exec_op *head, **tail;   // lock
