@@ -158,7 +158,12 @@ cudaError_t irt_device_setup(const struct irtb_backend *backend)
         device->ordinal = i;
         device->id = ids[i];
         device->info = infos[ids[i]];
-        device->info.prop.memoryPoolsSupported = 1; // ours, for every backend
+        struct cudaDeviceProp *prop = &device->info.prop;
+        prop->memoryPoolsSupported = 1; // ours, for every backend
+        prop->timelineSemaphoreInteropSupported = 1;
+        prop->ipcEventSupported = backend->event_export != NULL;
+        prop->memoryPoolSupportedHandleTypes =
+            backend->shared_create ? cudaMemHandleTypePosixFileDescriptor : 0;
         device->flags = cudaDeviceMapHost;
         irt_mutex_init(&device->lock, IRT_RANK_DEVICE);
     }

@@ -2,6 +2,7 @@
 //
 // Access from one device to another's memory: what is possible, switching it on and off.
 #include "irt_core.h"
+#include "shim/core/atomics.h"
 #include "shim/core/device.h"
 #include "shim/dispatch/backend.h"
 
@@ -105,4 +106,26 @@ cudaError_t irt_core_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAtt
         return cudaSuccess;
     }
     return cudaErrorInvalidValue;
+}
+
+cudaError_t irt_core_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
+                                                        const enum cudaAtomicOperation *operations,
+                                                        unsigned int count, int srcDevice,
+                                                        int dstDevice)
+{
+    const struct irt_device *from = irt_device_at(srcDevice);
+    const struct irt_device *to = irt_device_at(dstDevice);
+    if (!capabilities || !operations || count == 0) {
+        return cudaErrorInvalidValue;
+    }
+    if (!from || !to || from == to) {
+        return cudaErrorInvalidDevice;
+    }
+    int can = 0;
+    cudaError_t error = can_access(from, to, &can);
+    if (error) {
+        return error;
+    }
+    return irt_atomic_capabilities(capabilities, operations, count,
+                                   can && from->info.prop.hostNativeAtomicSupported);
 }

@@ -550,11 +550,7 @@ cudaError_t irt_pool_alloc(struct irt_pool *pool, struct irt_stream *stream, siz
         .device_start = block->start,
         .block = block};
     if (!error) {
-        referenced(pool); // by the block in use
         error = irt_memory_add(&memory);
-        if (error) {
-            irt_pool_put(pool);
-        }
     }
     if (error) {
         put_back(block);

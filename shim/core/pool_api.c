@@ -18,12 +18,15 @@
 
 // ---- allocating and freeing ----
 
-// From `pool`, or from the current one of the stream's device.
+// From `pool`, whose reference it takes, or (NULL) from the current one of the stream's device.
 static cudaError_t allocate(void **ptr, size_t size, struct irt_pool *pool, cudaStream_t handle)
 {
     struct irt_stream *stream;
     cudaError_t error = irt_stream_get(handle, &stream);
     if (error) {
+        if (pool) {
+            irt_pool_put(pool);
+        }
         return error;
     }
     struct irt_pool_place place = irt_pool_device_place(stream->device);
@@ -36,8 +39,9 @@ static cudaError_t allocate(void **ptr, size_t size, struct irt_pool *pool, cuda
         error = cudaErrorInvalidValue; // "do not support creating new allocations"
     } else {
         error = irt_pool_alloc(from, stream, size, ptr);
+        from = error ? from : NULL; // the block keeps the reference
     }
-    if (from && !pool) {
+    if (from) {
         irt_pool_put(from);
     }
     irt_stream_put(stream);
@@ -59,9 +63,7 @@ cudaError_t irt_core_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPoo
         }
         return cudaErrorInvalidValue;
     }
-    cudaError_t error = allocate(ptr, size, pool, stream);
-    irt_pool_put(pool);
-    return error;
+    return allocate(ptr, size, pool, stream);
 }
 
 static void release_in_stream(void *argument)

@@ -168,9 +168,9 @@ static const struct attribute attributes[] = {
     MEMBER(cudaDevAttrGpuPciDeviceId, prop.gpuPciDeviceID),
     MEMBER(cudaDevAttrGpuPciSubsystemId, prop.gpuPciSubsystemID),
     CONSTANT(cudaDevAttrReserved141, 0),
-    CONSTANT(cudaDevAttrHostNumaMemoryPoolsSupported, 0),
+    CONSTANT(cudaDevAttrHostNumaMemoryPoolsSupported, 1),
     MEMBER(cudaDevAttrHostNumaMultinodeIpcSupported, prop.hostNumaMultinodeIpcSupported),
-    CONSTANT(cudaDevAttrHostMemoryPoolsSupported, 0),
+    CONSTANT(cudaDevAttrHostMemoryPoolsSupported, 1),
     CONSTANT(cudaDevAttrReserved145, 0),
     CONSTANT(cudaDevAttrOnlyPartialHostNativeAtomicSupported, 0),
     // After CUDA 13.0, whose headers we may be built with.

@@ -7,13 +7,14 @@
 #include <stddef.h>
 
 #include "shim/util/log.h"
+#include "shim/util/tls.h"
 
 static _Atomic unsigned violations;
 
 #ifndef NDEBUG
-enum { HELD_MAX = 32 };
+enum { HELD_MAX = 12 }; // more than any thread ever holds
 
-static _Thread_local struct {
+static IRT_TLS_HOT struct {
     const struct irt_mutex *mutexes[HELD_MAX];
     unsigned count;
 } held;
