@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "irt_core.h"
+#include "shim/core/array.h"
 #include "shim/core/copy.h"
 
 static struct irtb_copy line(void *dst, const void *src, size_t size)
@@ -114,10 +115,34 @@ cudaError_t irt_core_cudaMemcpyWithAttributesAsync(void *dst, const void *src, s
 
 // ---- three dimensions ----
 
+// Bytes of one element of the arrays of an operation; 1 between pointers. cudaErrorInvalidValue
+// when there is no such array or two do not agree.
+static cudaError_t element_size(const struct cudaMemcpy3DBatchOp *op, size_t *ret_size)
+{
+    static const struct cudaPos origin;
+    static const struct cudaExtent one = {1, 1, 1};
+    const struct cudaMemcpy3DOperand *operands[] = {&op->src, &op->dst};
+    size_t size = 0;
+    for (int i = 0; i < 2; i++) {
+        if (operands[i]->type != cudaMemcpyOperandTypeArray) {
+            continue;
+        }
+        struct irt_array_region region;
+        cudaError_t error =
+            irt_array_region(operands[i]->op.array.array, &origin, &one, &region);
+        if (error || (size && size != region.element_size)) {
+            return cudaErrorInvalidValue;
+        }
+        size = region.element_size;
+    }
+    *ret_size = size ? size : 1;
+    return cudaSuccess;
+}
+
 // One operand as cudaMemcpy3D has it.
 static cudaError_t operand(const struct cudaMemcpy3DOperand *operand,
-                           const struct cudaExtent *extent, cudaArray_t *ret_array,
-                           struct cudaPos *ret_pos, struct cudaPitchedPtr *ret_ptr)
+                           const struct cudaExtent *extent, size_t element,
+                           cudaArray_t *ret_array, struct cudaPos *ret_pos, struct cudaPitchedPtr *ret_ptr)
 {
     if (operand->type == cudaMemcpyOperandTypeArray) {
         *ret_array = operand->op.array.array;
@@ -131,11 +156,13 @@ static cudaError_t operand(const struct cudaMemcpy3DOperand *operand,
     }
     size_t row = operand->op.ptr.rowLength ? operand->op.ptr.rowLength : extent->width;
     size_t rows = operand->op.ptr.layerHeight ? operand->op.ptr.layerHeight : extent->height;
-    if (row < extent->width || rows < extent->height) {
+    size_t pitch;
+    if (row < extent->width || rows < extent->height ||
+        __builtin_mul_overflow(row, element, &pitch)) {
         return cudaErrorInvalidValue;
     }
     *ret_ptr = (struct cudaPitchedPtr){
-        .ptr = operand->op.ptr.ptr, .pitch = row, .xsize = row, .ysize = rows};
+        .ptr = operand->op.ptr.ptr, .pitch = pitch, .xsize = row, .ysize = rows};
     return cudaSuccess;
 }
 
@@ -146,10 +173,15 @@ static cudaError_t run_3d(const struct cudaMemcpy3DBatchOp *op, cudaStream_t str
         return cudaErrorInvalidValue;
     }
     struct cudaMemcpy3DParms parms = {.extent = op->extent, .kind = cudaMemcpyDefault};
-    cudaError_t error =
-        operand(&op->src, &op->extent, &parms.srcArray, &parms.srcPos, &parms.srcPtr);
+    size_t element;
+    cudaError_t error = element_size(op, &element);
     if (!error) {
-        error = operand(&op->dst, &op->extent, &parms.dstArray, &parms.dstPos, &parms.dstPtr);
+        error = operand(&op->src, &op->extent, element, &parms.srcArray, &parms.srcPos,
+                        &parms.srcPtr);
+    }
+    if (!error) {
+        error = operand(&op->dst, &op->extent, element, &parms.dstArray, &parms.dstPos,
+                        &parms.dstPtr);
     }
     return error ? error
                  : irt_copy_run_3d(&parms, stream,

@@ -261,6 +261,64 @@ Test(batches, boxes_of_pointers)
         expect_fail(fail, 1);
     }
 }
+
+static struct cudaMemcpy3DOperand in_array(cudaArray_t array, size_t x, size_t y, size_t z)
+{
+    struct cudaMemcpy3DOperand operand;
+    memset(&operand, 0, sizeof operand);
+    operand.type = cudaMemcpyOperandTypeArray;
+    operand.op.array.array = array;
+    operand.op.array.offset.x = x;
+    operand.op.array.offset.y = y;
+    operand.op.array.offset.z = z;
+    return operand;
+}
+
+// Sizes and offsets count elements once an array takes part.
+Test(batches, boxes_of_arrays)
+{
+    enum { W = 6, H = 5, D = 2, ROW = 8 };
+    static int in[D][H][ROW], out[D][H][W];
+    struct cudaChannelFormatDesc desc = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned);
+    struct cudaChannelFormatDesc other = cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindSigned);
+    struct cudaExtent size = {W + 1, H + 1, D + 1};
+    cudaArray_t a, b, bytes;
+    cudaStream_t stream;
+    size_t fail = 0;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaMalloc3DArray(&a, &desc, size, cudaArrayDefault));
+    OK(cudaMalloc3DArray(&b, &desc, size, cudaArrayDefault));
+    OK(cudaMalloc3DArray(&bytes, &other, size, cudaArrayDefault));
+    for (int i = 0; i < D * H * ROW; i++) {
+        (&in[0][0][0])[i] = i * 1001;
+    }
+    const struct cudaExtent extent = {W, H, D};
+    struct cudaMemcpy3DBatchOp ops[3] = {
+        {.src = pointer(in, ROW, 0), .dst = in_array(a, 1, 1, 1), .extent = extent},
+        {.src = in_array(a, 1, 1, 1), .dst = in_array(b, 0, 0, 0), .extent = extent},
+        {.src = in_array(b, 0, 0, 0), .dst = pointer(out, 0, 0), .extent = extent}};
+    for (int i = 0; i < 3; i++) {
+        ops[i].srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+        OK(copy_batch_3d(1, &ops[i], &fail, 0, stream));
+    }
+    OK(cudaStreamSynchronize(stream));
+    for (int z = 0; z < D; z++) {
+        for (int y = 0; y < H; y++) {
+            cr_assert(memcmp(in[z][y], out[z][y], sizeof out[z][y]) == 0, "row %d of %d", y, z);
+        }
+    }
+    struct cudaMemcpy3DBatchOp bad = ops[1];
+    bad.dst = in_array(bytes, 0, 0, 0); // elements of another size
+    EXPECT(cudaErrorInvalidValue, copy_batch_3d(1, &bad, &fail, 0, stream));
+    expect_fail(fail, 0);
+    bad = ops[1];
+    bad.dst = in_array(b, 2, 0, 0); // out of the array
+    EXPECT(cudaErrorInvalidValue, copy_batch_3d(1, &bad, &fail, 0, stream));
+    bad.dst = in_array((cudaArray_t)(void *)0x1234, 0, 0, 0);
+    EXPECT(cudaErrorInvalidValue, copy_batch_3d(1, &bad, &fail, 0, stream));
+    bad.dst = in_array(NULL, 0, 0, 0);
+    EXPECT(cudaErrorInvalidValue, copy_batch_3d(1, &bad, &fail, 0, stream));
+}
 #endif
 
 #if CUDART_VERSION >= 13020

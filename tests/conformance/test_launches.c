@@ -306,3 +306,95 @@ Test(launches, from_many_threads)
         cr_assert(right[i] == 1, "thread %d", i);
     }
 }
+
+#if CUDART_VERSION < 13000
+static void CUDART_CB hold(void *flag)
+{
+    while (__atomic_load_n((int *)flag, __ATOMIC_ACQUIRE) == 0) {
+    }
+}
+
+static void multi(struct cudaLaunchParams *list, void **arguments, cudaStream_t *streams)
+{
+    for (int i = 0; i < 2; i++) {
+        list[i] = (struct cudaLaunchParams){.func = (void *)kernel_stub(KERNEL_ADD_ONE),
+                                            .gridDim = dim(1, 1, 1),
+                                            .blockDim = dim(32, 1, 1),
+                                            .args = arguments + 2 * i,
+                                            .stream = streams[i]};
+    }
+}
+
+Test(launches, cooperative_on_several_devices)
+{
+    int *data[2], n = 32, value = 0, can = 0, flag = 0;
+    cudaStream_t streams[2], second;
+    struct cudaLaunchParams list[2], bad[2];
+    kernels_register();
+    OK(cudaDeviceGetAttribute(&can, cudaDevAttrCooperativeMultiDeviceLaunch, 0));
+    cr_assert(can == 1);
+    for (int i = 0; i < 2; i++) {
+        OK(cudaSetDevice(i));
+        OK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+        OK(cudaMalloc((void **)&data[i], sizeof(int) * 32));
+        OK(cudaMemset(data[i], 0, sizeof(int) * 32));
+        OK(cudaDeviceSynchronize());
+    }
+    OK(cudaStreamCreate(&second));
+    OK(cudaSetDevice(0));
+    void *arguments[] = {&data[0], &n, &data[1], &n};
+    multi(list, arguments, streams);
+
+    // The kernel of device 1 waits for what stands before that of device 0, unless told not to.
+    OK(cudaLaunchHostFunc(streams[0], hold, &flag));
+    OK(cudaLaunchCooperativeKernelMultiDevice(list, 2, 0));
+    EXPECT(cudaErrorNotReady, cudaStreamQuery(streams[1]));
+    __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+    OK(cudaStreamSynchronize(streams[1]));
+    OK(cudaMemcpy(&value, data[0] + 31, sizeof value, cudaMemcpyDeviceToHost));
+    cr_assert(value == 1, "after the wait both kernels have run");
+    flag = 0;
+    OK(cudaLaunchHostFunc(streams[0], hold, &flag));
+    OK(cudaLaunchCooperativeKernelMultiDevice(list, 2,
+                                              cudaCooperativeLaunchMultiDeviceNoPreSync |
+                                                  cudaCooperativeLaunchMultiDeviceNoPostSync));
+    OK(cudaStreamSynchronize(streams[1]));
+    OK(cudaMemcpy(&value, data[1] + 31, sizeof value, cudaMemcpyDeviceToHost));
+    cr_assert(value == 2);
+    __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+    OK(cudaStreamSynchronize(streams[0]));
+    int device = -1;
+    OK(cudaGetDevice(&device));
+    cr_assert(device == 0);
+
+    EXPECT(cudaErrorInvalidValue, cudaLaunchCooperativeKernelMultiDevice(NULL, 2, 0));
+    EXPECT(cudaErrorInvalidValue, cudaLaunchCooperativeKernelMultiDevice(list, 0, 0));
+    EXPECT(cudaErrorInvalidValue, cudaLaunchCooperativeKernelMultiDevice(list, 2, 4));
+    memcpy(bad, list, sizeof bad);
+    bad[1].stream = 0;
+    EXPECT(cudaErrorInvalidValue, cudaLaunchCooperativeKernelMultiDevice(bad, 2, 0));
+    bad[1].stream = (cudaStream_t)(void *)0x1234;
+    EXPECT(cudaErrorInvalidResourceHandle, cudaLaunchCooperativeKernelMultiDevice(bad, 2, 0));
+    bad[0].stream = second; // two on one device
+    bad[1].stream = streams[1];
+    EXPECT(cudaErrorInvalidDevice, cudaLaunchCooperativeKernelMultiDevice(bad, 2, 0));
+    memcpy(bad, list, sizeof bad);
+    bad[1].blockDim = dim(16, 1, 1);
+    EXPECT(cudaErrorInvalidValue, cudaLaunchCooperativeKernelMultiDevice(bad, 2, 0));
+    bad[0].gridDim = bad[1].gridDim = dim(1u << 30, 1, 1);
+    bad[0].blockDim = bad[1].blockDim;
+    EXPECT(cudaErrorCooperativeLaunchTooLarge, cudaLaunchCooperativeKernelMultiDevice(bad, 2, 0));
+}
+#endif
+
+#if CUDART_VERSION < 12000
+cudaError_t cudaProfilerInitialize(const char *config, const char *output, cudaOutputMode_t mode);
+
+Test(launches, profiler_is_not_there)
+{
+    EXPECT(cudaErrorProfilerDisabled, cudaProfilerInitialize("c", "o", cudaCSV));
+    EXPECT(cudaErrorInvalidValue, cudaProfilerInitialize(NULL, "o", cudaCSV));
+    EXPECT(cudaErrorInvalidValue, cudaProfilerInitialize("c", NULL, cudaCSV));
+    EXPECT(cudaErrorInvalidValue, cudaProfilerInitialize("c", "o", (cudaOutputMode_t)2));
+}
+#endif

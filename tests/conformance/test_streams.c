@@ -464,3 +464,27 @@ Test(host_functions, many_streams)
         OK(cudaStreamDestroy(streams[i]));
     }
 }
+
+#if CUDART_VERSION >= 13020
+static void CUDART_CB set_flag(void *flag)
+{
+    *(int *)flag = 1;
+}
+
+Test(streams, host_function_with_a_way_of_waiting)
+{
+    cudaStream_t stream;
+    OK(cudaStreamCreate(&stream));
+    for (unsigned mode = cudaHostTaskBlocking; mode <= cudaHostTaskSpinWait; mode++) {
+        int flag = 0;
+        OK(cudaLaunchHostFunc_v2(stream, set_flag, &flag, mode));
+        OK(cudaStreamSynchronize(stream));
+        cr_assert(flag == 1);
+    }
+    int flag = 0;
+    EXPECT(cudaErrorInvalidValue, cudaLaunchHostFunc_v2(stream, set_flag, &flag, 2));
+    EXPECT(cudaErrorInvalidValue, cudaLaunchHostFunc_v2(stream, NULL, &flag, 0));
+    EXPECT(cudaErrorInvalidResourceHandle,
+           cudaLaunchHostFunc_v2((cudaStream_t)(void *)0x1234, set_flag, &flag, 0));
+}
+#endif
