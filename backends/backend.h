@@ -60,6 +60,9 @@ struct irtb_device_info {
     int can_flush_remote_writes, stream_memops, virtual_memory;
 };
 
+// Virtual memory management: unit of sizes, addresses and offsets.
+#define IRTB_VIRTUAL_GRANULARITY ((size_t)2 << 20)
+
 enum irtb_memory_kind {
     IRTB_MEMORY_DEVICE,  // device memory of one device
     IRTB_MEMORY_HOST,    // page-locked host memory, accessible to kernels
@@ -95,6 +98,43 @@ struct irtb_launch {
     uint32_t dynamic_shared;       // bytes
     bool cooperative;
     void *const *arguments;        // one pointer per kernel parameter
+};
+
+// What a CUtensorMap holds: 128 bytes that the shim writes (cuTensorMapEncode…), kernels pass on and
+// the tensor copies of a backend read. Dimensions run from the innermost, whose elements follow
+// each other, to the outermost. Numbers of enumerations are cuda.h's.
+#define IRTB_TENSOR_MAP_MAGIC UINT64_C(0x70614d726f736e54) // "TnsorMap"
+
+enum irtb_tensor_form { IRTB_TENSOR_TILED = 1, IRTB_TENSOR_IM2COL = 2 };
+
+struct irtb_tensor_map {
+    uint64_t magic;     // IRTB_TENSOR_MAP_MAGIC; anything else is no tensor map
+    uint64_t address;   // of element (0, 0, …)
+    uint64_t stride[4]; // bytes from an element to the next of dimension 1 …
+    uint32_t last[5];   // the greatest index: size minus one
+    uint16_t box[5];    // TILED: elements of the box, before steps
+    int16_t lower[3], upper[3]; // IM2COL: corners in the order {D, H, W}, rank - 2 of them
+    uint16_t channels, pixels;  // IM2COL: elements along dimension 0, and along all others
+    uint8_t step[5];    // every how manieth element of a dimension is copied
+    uint8_t form;       // enum irtb_tensor_form
+    uint8_t type, rank; // CUtensorMapDataType; 1 … 5
+    uint8_t interleave, swizzle, fill_nan;
+    uint8_t reserved[20];
+};
+
+enum irtb_condition {
+    IRTB_VALUE_GEQ, // (signed)(memory - value) >= 0
+    IRTB_VALUE_EQ,
+    IRTB_VALUE_AND, // memory & value != 0
+    IRTB_VALUE_NOR, // ~(memory | value) != 0
+};
+
+// A 4- or 8-byte number in memory, aligned to its size.
+struct irtb_value {
+    void *address;
+    uint64_t value;
+    unsigned size;
+    enum irtb_condition condition; // of a wait
 };
 
 // Where the code of a module comes from. The shim has already chosen among the images of a fat
@@ -295,6 +335,24 @@ struct irtb_backend {
     cudaError_t (*stream_query)(struct irtb_stream *stream);        // success or cudaErrorNotReady
     cudaError_t (*stream_synchronize)(struct irtb_stream *stream);  // the caller helps to run work
 
+    // ---- virtual memory management (all or none; none: 801). Every address, size and offset is a
+    // multiple of IRTB_VIRTUAL_GRANULARITY; the shim knows what is mapped where. ----
+    // Memory without an address: `size` zero bytes of the device behind a file descriptor, which is
+    // the caller's. physical_release ends the charge when the caller has closed it for good.
+    cudaError_t (*physical_create)(int device, size_t size, int *ret_fd);
+    void (*physical_release)(int device, size_t size);
+    // Device and size of a descriptor that physical_create made, here or in another process.
+    // cudaErrorInvalidValue when it is none, cudaErrorInvalidDevice when the device is not here.
+    cudaError_t (*physical_import)(int fd, int *ret_device, size_t *ret_size);
+    // Addresses that nothing else gets, without memory; an access faults. At `wanted` if that is
+    // free. `alignment` is a power of two.
+    cudaError_t (*virtual_reserve)(void *wanted, size_t size, size_t alignment, void **ret_ptr);
+    void (*virtual_free)(void *ptr, size_t size);
+    // Puts the bytes from `offset` of the memory behind reserved addresses; still inaccessible.
+    cudaError_t (*virtual_map)(void *ptr, size_t size, int fd, uint64_t offset);
+    cudaError_t (*virtual_unmap)(void *ptr, size_t size); // the addresses stay reserved
+    cudaError_t (*virtual_protect)(void *ptr, size_t size, bool read, bool write);
+
     // ---- partitions (all or none; none: a green context limits nothing) ----
     // Streams that together keep at most `processors` multiprocessors of the device busy with
     // kernels, but one for each stream that runs one.
@@ -337,6 +395,12 @@ struct irtb_backend {
     // enqueued already are not affected. Not called by two threads for one graph at once.
     cudaError_t (*graph_update)(struct irtb_graph *graph, size_t index,
                                 const struct irtb_graph_node *node);
+    // A number in memory as a signal. The write is seen by everybody after all earlier work of the
+    // stream; later work waits until the number satisfies the condition, however it is written (by
+    // other streams, kernels, the host, other processes). Waiting holds no other stream up. NULL
+    // both: 801.
+    cudaError_t (*stream_write_value)(struct irtb_stream *stream, const struct irtb_value *value);
+    cudaError_t (*stream_wait_value)(struct irtb_stream *stream, const struct irtb_value *value);
     cudaError_t (*graph_set_default)(struct irtb_graph *graph, size_t index,
                                      const struct irtb_graph_condition *condition);
     // One operation of the stream; allocates nothing in the steady state. Launches of one graph in

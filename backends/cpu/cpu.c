@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "virtual.h"
+#include "exec/graph.h"
 #include "exec/partition.h"
 #include "exec/pool.h"
 #include "exec/print.h"
@@ -222,6 +224,14 @@ static const struct irtb_backend backend = {
     .event_record = exec_event_record,
     .event_query = exec_event_query,
     .event_synchronize = event_synchronize,
+    .physical_create = cpu_physical_create,
+    .physical_release = cpu_physical_release,
+    .physical_import = cpu_physical_import,
+    .virtual_reserve = cpu_virtual_reserve,
+    .virtual_free = cpu_virtual_free,
+    .virtual_map = cpu_virtual_map,
+    .virtual_unmap = cpu_virtual_unmap,
+    .virtual_protect = cpu_virtual_protect,
     .event_elapsed = exec_event_elapsed,
     .stream_wait_event = exec_stream_wait_event,
     .event_export = exec_event_export,

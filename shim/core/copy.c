@@ -59,6 +59,7 @@ static cudaError_t classify(const void *ptr, size_t extent, enum wanted wanted,
         bool host_side = (uintptr_t)ptr - (uintptr_t)memory.start < memory.size;
         const void *start = host_side ? memory.start : memory.device_start;
         bool inside = extent <= memory.size - ((uintptr_t)ptr - (uintptr_t)start);
+        inside = inside || (memory.type == IRT_MEMORY_VIRTUAL && irt_memory_mapped(ptr, extent));
         // Only a part of an application's own array may be registered.
         known = inside || memory.type != IRT_MEMORY_REGISTERED;
         if (known && !inside) {
@@ -73,6 +74,8 @@ static cudaError_t classify(const void *ptr, size_t extent, enum wanted wanted,
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
     case IRT_MEMORY_ARRAY:
+    case IRT_MEMORY_VIRTUAL:
+    case IRT_MEMORY_GRAPH:
     case IRT_MEMORY_SHARED:
         *ret_endpoint = (struct endpoint){.side = SIDE_DEVICE, .device = memory.device->id};
         return wanted == WANT_HOST ? cudaErrorInvalidValue : cudaSuccess;

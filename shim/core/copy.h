@@ -36,7 +36,15 @@ cudaError_t irt_copy_describe_3d(const struct cudaMemcpy3DParms *p, struct irtb_
 cudaError_t irt_copy_run_3d(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
                             enum irt_copy_mode mode);
 
-// Fills a box of bytes likewise (fill->element_size 1).
+// What irt_copy_run would copy: the same checks, and the box with devices and kind filled in. Nothing
+// is enqueued; a box without bytes comes back with width 0.
+cudaError_t irt_copy_resolve(const struct irtb_copy *box, enum cudaMemcpyKind kind,
+                             struct irtb_copy *ret_box);
+
+// The same checks as irt_fill_run, for any element size. Nothing is enqueued.
+cudaError_t irt_fill_check(const struct irtb_fill *fill);
+
+// Fills a box likewise; what it fills is aligned to the elements.
 cudaError_t irt_fill_run(const struct irtb_fill *fill, cudaStream_t stream,
                          enum irt_copy_mode mode);
 

@@ -203,11 +203,24 @@ struct irt_device *irt_device_current(void)
 void irt_device_make_current(struct irt_device *device)
 {
     current = device->ordinal + 1;
+    irt_device_activate(device);
 }
 
 unsigned irt_device_arch(const struct irt_device *device)
 {
     return (unsigned)(device->info.prop.major * 10 + device->info.prop.minor);
+}
+
+void irt_device_activate(struct irt_device *device)
+{
+    if (!atomic_load_explicit(&device->active, memory_order_relaxed)) {
+        atomic_store_explicit(&device->active, true, memory_order_relaxed);
+    }
+}
+
+bool irt_device_active(const struct irt_device *device)
+{
+    return atomic_load_explicit(&device->active, memory_order_relaxed);
 }
 
 cudaError_t irt_device_error(const struct irt_device *device)
@@ -376,6 +389,7 @@ cudaError_t irt_core_cudaDeviceReset(void)
     irt_array_reset_device(device);
     }
     atomic_fetch_add(&device->generation, 1);
+    atomic_store(&device->active, false);
     error = irt_backend()->device_reset(device->id);
     if (!error) {
         irt_module_restore_managed(device);

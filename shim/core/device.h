@@ -15,6 +15,7 @@ struct irt_device {
     int ordinal;                  // the application's number
     int id;                       // the backend's number: what the operations take
     _Atomic int lost;             // cudaError_t that every call answers, or 0
+    _Atomic bool active;          // something was made on it: its primary context exists
     _Atomic unsigned generation;  // grows with each cudaDeviceReset
     _Atomic unsigned flags;       // cudaDeviceSchedule…, MapHost, LmemResizeToMax, SyncMemops
     struct irt_mutex lock;        // guards what follows
@@ -44,6 +45,11 @@ void irt_device_make_current(struct irt_device *device);
 
 // Its compute capability as the architecture number of code: 80 for 8.0.
 unsigned irt_device_arch(const struct irt_device *device);
+
+// Notes that the primary context of the device exists now (until cudaDeviceReset), and asks whether
+// it does. For the driver functions that report contexts.
+void irt_device_activate(struct irt_device *device);
+bool irt_device_active(const struct irt_device *device);
 
 // The fault that made the device unusable, or cudaSuccess. One relaxed load. Functions that waited
 // for work of the device return this, so that a fault surfaces where CUDA surfaces it.

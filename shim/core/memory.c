@@ -64,6 +64,7 @@ cudaError_t irt_memory_allocate(enum irt_memory_type type, enum irtb_memory_kind
         return error;
     }
     *ret_ptr = ptr;
+    irt_device_activate(device);
     return cudaSuccess;
 }
 
@@ -230,6 +231,8 @@ cudaError_t irt_core_cudaPointerGetAttributes(struct cudaPointerAttributes *attr
     if (!irt_memory_find(ptr, &memory)) {
         // Any other address counts as ordinary host memory (since CUDA 11); nobody looks at it, so
         // no device address is promised either.
+    case IRT_MEMORY_VIRTUAL:
+    case IRT_MEMORY_GRAPH:
         *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered,
                                                      .device = cudaInvalidDeviceId,
                                                      .hostPointer = address};

@@ -24,6 +24,8 @@ enum irt_memory_type {
     IRT_MEMORY_VARIABLE,   // __device__ or __constant__ variable of a loaded module
     IRT_MEMORY_MANAGED_VARIABLE,
     IRT_MEMORY_ARRAY,  // one level of a CUDA array; no address of it is the application's
+    IRT_MEMORY_VIRTUAL, // mapped by cuMemMap (shim/driver/virtual.c)
+    IRT_MEMORY_GRAPH,  // of an allocation node (graph_memory.h)
     IRT_MEMORY_SHARED, // device memory that somebody else made; `flags` is an irt_shared_origin
 };
 
@@ -64,6 +66,9 @@ bool irt_memory_find(const void *address, struct irt_memory *ret_memory);
 
 // Any allocation that overlaps [start, start+size). False when none does.
 bool irt_memory_overlap(const void *start, size_t size, struct irt_memory *ret_memory);
+
+// Whether [ptr, ptr+size) lies in mappings of virtual memory that follow each other without a gap.
+bool irt_memory_mapped(const void *ptr, size_t size);
 
 // True for types that device code and the "device" side of a copy may use.
 bool irt_memory_on_device(const struct irt_memory *memory);

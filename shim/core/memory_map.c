@@ -168,6 +168,22 @@ bool irt_memory_overlap(const void *start, size_t size, struct irt_memory *ret_m
 }
 
 bool irt_memory_on_device(const struct irt_memory *memory)
+bool irt_memory_mapped(const void *ptr, size_t size)
+{
+    uintptr_t at = (uintptr_t)ptr;
+    const uintptr_t end = at + size;
+    irt_mutex_lock(&lock);
+    while (at < end) {
+        const struct record *record = record_at((const void *)at);
+        if (!record || record->memory.type != IRT_MEMORY_VIRTUAL) {
+            break;
+        }
+        at = record->interval.start + record->interval.size;
+    }
+    irt_mutex_unlock(&lock);
+    return at >= end;
+}
+
 {
     switch (memory->type) {
     case IRT_MEMORY_DEVICE:
@@ -175,6 +191,8 @@ bool irt_memory_on_device(const struct irt_memory *memory)
     case IRT_MEMORY_VARIABLE:
     case IRT_MEMORY_ARRAY:
     case IRT_MEMORY_SHARED:
+    case IRT_MEMORY_VIRTUAL:
+    case IRT_MEMORY_GRAPH:
         return true;
     case IRT_MEMORY_HOST:
     case IRT_MEMORY_REGISTERED:
@@ -206,7 +224,8 @@ cudaError_t irt_memory_release(const struct irt_memory *memory)
     case IRT_MEMORY_VARIABLE:
     case IRT_MEMORY_MANAGED_VARIABLE:
     case IRT_MEMORY_ARRAY:
-        return cudaSuccess; // belongs to its module or array
+    case IRT_MEMORY_VIRTUAL:
+        return cudaSuccess; // belongs to its module, array or mapping
     case IRT_MEMORY_SHARED:
         irt_ipc_forget(memory->start);
         return backend->shared_unmap(memory->device->id, memory->start, memory->size, false);
@@ -222,7 +241,8 @@ static struct record *take_next(const struct irt_device *device, uintptr_t from)
     while (record) {
         bool variable = record->memory.type == IRT_MEMORY_VARIABLE ||
                         record->memory.type == IRT_MEMORY_MANAGED_VARIABLE;
-        if (record->memory.device == device && record->primary && !variable) {
+        bool stays = variable || record->memory.type == IRT_MEMORY_VIRTUAL;
+        if (record->memory.device == device && record->primary && !stays) {
             unlink_locked(record);
             break;
         }

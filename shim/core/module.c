@@ -133,6 +133,7 @@ static cudaError_t load_locked(struct irt_module *module, struct irt_device *dev
         irt_backend()->module_unload(code);
         return e;
     }
+    irt_device_activate(device);
     *ret_code = code;
     return cudaSuccess;
 }
@@ -349,6 +350,12 @@ cudaError_t irt_kernel_load(struct irt_kernel *kernel, struct irt_device *device
     }
     *ret_loaded = loaded;
     return cudaSuccess;
+}
+
+bool irt_kernel_is_loaded(const struct irt_kernel *kernel, const struct irt_device *device)
+{
+    struct irt_loaded *_Atomic *list = atomic_load_explicit(&kernel->loaded, memory_order_acquire);
+    return list && atomic_load_explicit(&list[device->ordinal], memory_order_acquire);
 }
 
 cudaError_t irt_kernel_get_loaded(const void *func, struct irt_kernel **ret_kernel,

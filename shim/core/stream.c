@@ -71,6 +71,7 @@ static cudaError_t create(struct irt_device *device, enum irt_stream_kind kind, 
         return e ? e : cudaErrorMemoryAllocation;
     }
     stream->handle = handle;
+    irt_device_activate(device);
     *ret_handle = handle;
     return cudaSuccess;
 }
