@@ -166,6 +166,11 @@ struct irtb_array_desc {
     struct cudaExtent extent; // as the application gave it: 0 for a dimension that there is not
     unsigned levels;          // >= 1
     unsigned flags;           // cudaArrayLayered, …Cubemap, …SurfaceLoadStore, …
+    // External memory: the storage is the part of a file descriptor (the caller's) from `fd_offset`
+    // on; at most `fd_size` bytes. cudaErrorInvalidValue when it does not fit or is not aligned.
+    bool external;
+    int fd;
+    uint64_t fd_offset, fd_size;
 };
 
 // One level as memory that `copy` accepts. Sizes in elements; for block-compressed formats an
@@ -207,7 +212,8 @@ enum irtb_graph_node_kind {
     IRTB_GRAPH_SWITCH, // the body whose number the condition is, if there is one
 };
 
-// One node of a graph. Nodes stand in an array in an order that respects all dependencies; the
+// One node of a graph. Nodes stand in an array in an order that respects all dependencies (they run
+// as if one after the other); the
 // nodes of a conditional node's bodies stand right behind it, body after body. Child graphs are
 // written out. Everything that is pointed to is copied; functions, events and memory must live as
 // long as the graph and its launches.
@@ -215,8 +221,6 @@ struct irtb_graph_node {
     enum irtb_graph_node_kind kind;
     bool disabled; // does nothing
     int device;    // that it runs on
-    uint32_t dependency_count;
-    const uint32_t *dependencies; // indices of earlier nodes of the same body
     union {
         struct irtb_launch launch; // its arguments are read now
         struct irtb_copy copy;
@@ -241,6 +245,14 @@ struct irtb_graph_condition {
     uint64_t handle;
     uint32_t initial;
     bool assign; // `initial` is assigned at the start of every launch; else once
+};
+
+// A call that is asked for; its memory is the backend's until the call.
+struct irtb_notice {
+    void (*function)(void *argument);
+    void *argument;
+    struct irtb_notice *next; // the backend's
+    uint64_t number;          // likewise
 };
 
 struct irtb_graph_desc {
@@ -328,13 +340,6 @@ struct irtb_backend {
                                   uint64_t *ret_object);
     void (*surface_destroy)(uint64_t object);
 
-    // ---- streams: FIFO; independent streams may overlap; no legacy-stream rule (the shim's) ----
-    cudaError_t (*stream_create)(int device, int priority, struct irtb_stream **ret_stream);
-    // Queued work still completes; does not wait. The handle is dead for the caller.
-    void (*stream_destroy)(struct irtb_stream *stream);
-    cudaError_t (*stream_query)(struct irtb_stream *stream);        // success or cudaErrorNotReady
-    cudaError_t (*stream_synchronize)(struct irtb_stream *stream);  // the caller helps to run work
-
     // ---- virtual memory management (all or none; none: 801). Every address, size and offset is a
     // multiple of IRTB_VIRTUAL_GRANULARITY; the shim knows what is mapped where. ----
     // Memory without an address: `size` zero bytes of the device behind a file descriptor, which is
@@ -352,6 +357,13 @@ struct irtb_backend {
     cudaError_t (*virtual_map)(void *ptr, size_t size, int fd, uint64_t offset);
     cudaError_t (*virtual_unmap)(void *ptr, size_t size); // the addresses stay reserved
     cudaError_t (*virtual_protect)(void *ptr, size_t size, bool read, bool write);
+
+    // ---- streams: FIFO; independent streams may overlap; no legacy-stream rule (the shim's) ----
+    cudaError_t (*stream_create)(int device, int priority, struct irtb_stream **ret_stream);
+    // Queued work still completes; does not wait. The handle is dead for the caller.
+    void (*stream_destroy)(struct irtb_stream *stream);
+    cudaError_t (*stream_query)(struct irtb_stream *stream);        // success or cudaErrorNotReady
+    cudaError_t (*stream_synchronize)(struct irtb_stream *stream);  // the caller helps to run work
 
     // ---- partitions (all or none; none: a green context limits nothing) ----
     // Streams that together keep at most `processors` multiprocessors of the device busy with
@@ -388,6 +400,12 @@ struct irtb_backend {
     cudaError_t (*host_func)(struct irtb_stream *stream, void (*function)(void *), void *argument,
                              bool always);
     cudaError_t (*launch)(struct irtb_stream *stream, const struct irtb_launch *launch);
+    // A number in memory as a signal. The write is seen by everybody after all earlier work of the
+    // stream; later work waits until the number satisfies the condition, however it is written (by
+    // other streams, kernels, the host, other processes). Waiting holds no other stream up. NULL
+    // both: 801.
+    cudaError_t (*stream_write_value)(struct irtb_stream *stream, const struct irtb_value *value);
+    cudaError_t (*stream_wait_value)(struct irtb_stream *stream, const struct irtb_value *value);
 
     // ---- graphs (all or none; none: the shim enqueues node by node) ----
     cudaError_t (*graph_create)(const struct irtb_graph_desc *desc, struct irtb_graph **ret_graph);
@@ -395,18 +413,15 @@ struct irtb_backend {
     // enqueued already are not affected. Not called by two threads for one graph at once.
     cudaError_t (*graph_update)(struct irtb_graph *graph, size_t index,
                                 const struct irtb_graph_node *node);
-    // A number in memory as a signal. The write is seen by everybody after all earlier work of the
-    // stream; later work waits until the number satisfies the condition, however it is written (by
-    // other streams, kernels, the host, other processes). Waiting holds no other stream up. NULL
-    // both: 801.
-    cudaError_t (*stream_write_value)(struct irtb_stream *stream, const struct irtb_value *value);
-    cudaError_t (*stream_wait_value)(struct irtb_stream *stream, const struct irtb_value *value);
     cudaError_t (*graph_set_default)(struct irtb_graph *graph, size_t index,
                                      const struct irtb_graph_condition *condition);
     // One operation of the stream; allocates nothing in the steady state. Launches of one graph in
     // several streams run one after the other, in the order of these calls.
     cudaError_t (*graph_launch)(struct irtb_graph *graph, struct irtb_stream *stream);
-    // Launches that are enqueued still complete. May be called by any thread, also a backend's.
+    // Calls back once when all launches that are enqueued now have ended: now when there are none,
+    // else on a thread that may block and holds no lock.
+    void (*graph_notify)(struct irtb_graph *graph, struct irtb_notice *notice);
+    // Launches that are enqueued still complete.
     void (*graph_destroy)(struct irtb_graph *graph);
 
     // ---- modules: per device ----

@@ -180,6 +180,18 @@ static cudaError_t event_synchronize(struct irtb_event *event)
     return error;
 }
 
+static struct exec_device *exec_device(int device)
+{
+    return &cpu.devices[device].exec;
+}
+
+static cudaError_t graph_create(const struct irtb_graph_desc *desc, struct irtb_graph **ret_graph)
+{
+    static const struct exec_graph_hooks hooks = {.device = exec_device,
+                                                  .launch = cpu_launch_prepare};
+    return exec_graph_create(desc, &hooks, ret_graph);
+}
+
 static const struct irtb_backend backend = {
     .abi_version = IRTB_ABI_VERSION,
     .struct_size = sizeof backend,
@@ -212,6 +224,14 @@ static const struct irtb_backend backend = {
     .texture_destroy = cpu_texture_destroy,
     .surface_create = cpu_surface_create,
     .surface_destroy = cpu_surface_destroy,
+    .physical_create = cpu_physical_create,
+    .physical_release = cpu_physical_release,
+    .physical_import = cpu_physical_import,
+    .virtual_reserve = cpu_virtual_reserve,
+    .virtual_free = cpu_virtual_free,
+    .virtual_map = cpu_virtual_map,
+    .virtual_unmap = cpu_virtual_unmap,
+    .virtual_protect = cpu_virtual_protect,
     .stream_create = stream_create,
     .stream_destroy = exec_stream_destroy,
     .partition_create = partition_create,
@@ -224,14 +244,6 @@ static const struct irtb_backend backend = {
     .event_record = exec_event_record,
     .event_query = exec_event_query,
     .event_synchronize = event_synchronize,
-    .physical_create = cpu_physical_create,
-    .physical_release = cpu_physical_release,
-    .physical_import = cpu_physical_import,
-    .virtual_reserve = cpu_virtual_reserve,
-    .virtual_free = cpu_virtual_free,
-    .virtual_map = cpu_virtual_map,
-    .virtual_unmap = cpu_virtual_unmap,
-    .virtual_protect = cpu_virtual_protect,
     .event_elapsed = exec_event_elapsed,
     .stream_wait_event = exec_stream_wait_event,
     .event_export = exec_event_export,
@@ -240,6 +252,14 @@ static const struct irtb_backend backend = {
     .fill = exec_stream_fill,
     .host_func = exec_stream_host,
     .launch = cpu_launch,
+    .stream_write_value = exec_stream_write_value,
+    .stream_wait_value = exec_stream_wait_value,
+    .graph_create = graph_create,
+    .graph_update = exec_graph_update,
+    .graph_set_default = exec_graph_set_default,
+    .graph_launch = exec_graph_launch,
+    .graph_notify = exec_graph_notify,
+    .graph_destroy = exec_graph_destroy,
     .module_load = cpu_module_load,
     .module_unload = cpu_module_unload,
     .module_function = cpu_module_function,

@@ -59,6 +59,10 @@ cudaError_t cpu_surface_create(int device, const struct irtb_image *image, uint6
 void cpu_surface_destroy(uint64_t object);
 
 cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *launch);
+// What cpu_launch hands to the executor but for the values of the arguments.
+cudaError_t cpu_launch_prepare(const struct irtb_launch *launch, struct exec_launch *ret_launch,
+                               const struct exec_param **ret_params, uint32_t *ret_param_count,
+                               uint32_t *ret_params_size);
 cudaError_t cpu_module_load(int device, const struct irtb_code_unit *units, size_t count,
                             struct irtb_module **ret_module);
 void cpu_module_unload(struct irtb_module *module);
@@ -67,6 +71,8 @@ cudaError_t cpu_module_function(struct irtb_module *module, const char *name,
 cudaError_t cpu_module_variable(struct irtb_module *module, const char *name, void **ret_ptr,
                                 size_t *ret_size, bool *ret_managed);
 cudaError_t cpu_module_bind_variable(struct irtb_module *module, const char *name, void *ptr);
+const char *cpu_module_function_name(struct irtb_module *module, size_t index);
+const char *cpu_module_variable_name(struct irtb_module *module, size_t index);
 cudaError_t cpu_function_info(struct irtb_function *function, struct irtb_function_info *ret);
 cudaError_t cpu_function_parameter(struct irtb_function *function, unsigned index,
                                    struct irtb_parameter *ret_parameter);
@@ -75,5 +81,3 @@ cudaError_t cpu_function_set_attribute(struct irtb_function *function,
 cudaError_t cpu_function_occupancy(struct irtb_function *function, int block_size,
                                    size_t dynamic_shared, int *ret_blocks);
 cudaError_t cpu_function_compile(struct irtb_function *function);
-const char *cpu_module_function_name(struct irtb_module *module, size_t index);
-const char *cpu_module_variable_name(struct irtb_module *module, size_t index);

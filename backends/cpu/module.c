@@ -385,7 +385,9 @@ static cudaError_t make_launch(struct irtb_function *function, const uint32_t gr
     return cudaSuccess;
 }
 
-cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *launch)
+cudaError_t cpu_launch_prepare(const struct irtb_launch *launch, struct exec_launch *ret_launch,
+                               const struct exec_param **ret_params, uint32_t *ret_param_count,
+                               uint32_t *ret_params_size)
 {
     struct irtb_function *function = launch->function;
     struct cpu_kernel *kernel = function->kernel;
@@ -400,14 +402,22 @@ cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *lau
                 kernel->function->name);
         return cudaErrorNotSupported;
     }
+    *ret_params = kernel->params;
+    *ret_param_count = kernel->function->param_count;
+    *ret_params_size = kernel->function->params_size;
+    return make_launch(function, launch->grid, launch->block, launch->dynamic_shared,
+                       launch->cooperative, ret_launch);
+}
+
+cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *launch)
+{
     struct exec_launch run;
-    error = make_launch(function, launch->grid, launch->block, launch->dynamic_shared,
-                        launch->cooperative, &run);
-    if (error) {
-        return error;
-    }
-    return exec_stream_launch(stream, &run, kernel->params, kernel->function->param_count,
-                              kernel->function->params_size, launch->arguments);
+    const struct exec_param *params;
+    uint32_t count;
+    uint32_t size;
+    cudaError_t error = cpu_launch_prepare(launch, &run, &params, &count, &size);
+    return error ? error
+                 : exec_stream_launch(stream, &run, params, count, size, launch->arguments);
 }
 
 // ---------------------------------------------------------------- for the device runtime

@@ -141,7 +141,7 @@ static bool is_foreign(struct irtb_event *event, struct exec_shared **ret_shared
 }
 
 // A reference to the newest record of this process, or NULL.
-static struct exec_record *current(struct irtb_event *event)
+struct exec_record *exec_event_current(struct irtb_event *event)
 {
     pthread_mutex_lock(&event->lock);
     struct exec_record *record = event->record;
@@ -152,19 +152,55 @@ static struct exec_record *current(struct irtb_event *event)
     return record;
 }
 
-cudaError_t exec_event_record(struct irtb_event *event, struct irtb_stream *stream)
+// A record that the other processes of a shared event know of already.
+static struct exec_record *record_begin(struct irtb_event *event)
 {
     struct exec_record *record = record_create();
     if (!record) {
-        return cudaErrorMemoryAllocation;
+        return NULL;
     }
     struct exec_shared *shared = shared_of(event);
     if (shared && !exec_shared_begin(shared, &record->number)) {
         exec_shared_unref(shared);
         exec_record_unref(record);
-        return cudaErrorMemoryAllocation;
+        return NULL;
     }
     record->shared = shared; // until it is complete
+    return record;
+}
+
+static void set_newest(struct irtb_event *event, struct exec_record *record)
+{
+    pthread_mutex_lock(&event->lock);
+    struct exec_record *old = event->record;
+    event->record = record;
+    pthread_mutex_unlock(&event->lock);
+    exec_record_unref(old);
+}
+
+cudaError_t exec_event_promise(struct irtb_event *event, struct irtb_stream *stream,
+                               uint64_t target, struct exec_record **ret_record)
+{
+    struct exec_record *record = record_begin(event);
+    if (!record) {
+        return cudaErrorMemoryAllocation;
+    }
+    atomic_fetch_add(&record->refs, 1); // one for the graph, one for the event
+    atomic_fetch_add(&stream->refs, 1);
+    record->stream = stream;
+    record->target = target;
+    set_newest(event, record);
+    *ret_record = record;
+    return cudaSuccess;
+}
+
+cudaError_t exec_event_record(struct irtb_event *event, struct irtb_stream *stream)
+{
+    struct exec_record *record = record_begin(event);
+    if (!record) {
+        return cudaErrorMemoryAllocation;
+    }
+    struct exec_shared *shared = record->shared;
     uint64_t number = record->number;
     exec_shared_ref(shared);
     atomic_fetch_add(&record->refs, 1); // one for the queue, one for the event
@@ -180,11 +216,7 @@ cudaError_t exec_event_record(struct irtb_event *event, struct irtb_stream *stre
         exec_record_unref(record);
         return error;
     }
-    pthread_mutex_lock(&event->lock);
-    struct exec_record *old = event->record;
-    event->record = record;
-    pthread_mutex_unlock(&event->lock);
-    exec_record_unref(old);
+    set_newest(event, record);
     return cudaSuccess;
 }
 
@@ -197,7 +229,7 @@ cudaError_t exec_event_query(struct irtb_event *event)
         exec_shared_unref(shared);
         return pending ? cudaErrorNotReady : cudaSuccess;
     }
-    struct exec_record *record = current(event);
+    struct exec_record *record = exec_event_current(event);
     if (!record) {
         return cudaSuccess;
     }
@@ -215,7 +247,7 @@ cudaError_t exec_event_synchronize(struct irtb_event *event)
         exec_shared_unref(shared);
         return cudaSuccess;
     }
-    struct exec_record *record = current(event);
+    struct exec_record *record = exec_event_current(event);
     if (!record) {
         return cudaSuccess;
     }
@@ -257,7 +289,7 @@ cudaError_t exec_event_elapsed(struct irtb_event *start, struct irtb_event *end,
     if (!start->timing || !end->timing) {
         return cudaErrorInvalidResourceHandle;
     }
-    struct exec_record *a = current(start), *b = current(end);
+    struct exec_record *a = exec_event_current(start), *b = exec_event_current(end);
     cudaError_t error = cudaErrorInvalidResourceHandle;
     if (a && b) {
         error = cudaErrorNotReady;
@@ -306,6 +338,14 @@ static cudaError_t stream_wait_foreign(struct irtb_stream *stream, struct exec_s
         exec_shared_unref(shared);
     }
     return error;
+}
+
+cudaError_t exec_event_wait_foreign(struct irtb_event *event, struct irtb_stream *stream)
+{
+    struct exec_shared *shared;
+    uint64_t number;
+    return is_foreign(event, &shared, &number) ? stream_wait_foreign(stream, shared, number)
+                                               : cudaSuccess;
 }
 
 cudaError_t exec_event_export(struct irtb_event *event, struct irtb_share *ret_share)
@@ -363,7 +403,7 @@ cudaError_t exec_stream_wait_event(struct irtb_stream *stream, struct irtb_event
     if (is_foreign(event, &shared, &number)) {
         return stream_wait_foreign(stream, shared, number);
     }
-    struct exec_record *record = current(event);
+    struct exec_record *record = exec_event_current(event);
     if (!record) {
         return cudaSuccess;
     }

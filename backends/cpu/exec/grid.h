@@ -34,6 +34,7 @@ struct exec_launch {
     uint32_t dynamic_shared;
     uint32_t resident; // blocks of this launch that the device holds at once
     bool cooperative;
+    struct irtb_graph *graph; // that it is a node of (graph.h), or NULL
 };
 
 struct exec_device;

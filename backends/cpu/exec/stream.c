@@ -11,9 +11,11 @@
 #include "copy.h"
 #include "exec_util.h"
 #include "fault.h"
+#include "graph.h"
 #include "grid.h"
 #include "partition.h"
 #include "pool.h"
+#include "value.h"
 
 enum {
     INLINE_PARAMS = 256,
@@ -36,6 +38,8 @@ struct exec_op {
         } host;
         struct exec_record *record; // RECORD, WAIT: one reference
         struct exec_launch launch;
+        struct exec_graph_run graph;
+        struct irtb_value value;
     };
     void *big_params; // malloc'd, kept while the operation is recycled
     size_t big_size;
@@ -239,6 +243,29 @@ cudaError_t exec_stream_host(struct irtb_stream *stream, void (*function)(void *
     return error;
 }
 
+// Gives the operation back unused, and unlocks the stream.
+static void op_cancel(struct irtb_stream *stream, struct exec_op *op)
+{
+    op->next = stream->free;
+    stream->free = op;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+// Room for `size` bytes that live as long as the operation. NULL: no memory.
+static void *op_room(struct exec_op *op, size_t size)
+{
+    if (size <= INLINE_PARAMS) {
+        return op->params;
+    }
+    if (op->big_size < size) {
+        free(op->big_params);
+        op->big_size = exec_align(size, 4096);
+        op->big_params = aligned_alloc(16, op->big_size);
+        op->big_size = op->big_params ? op->big_size : 0;
+    }
+    return op->big_params;
+}
+
 cudaError_t exec_stream_launch(struct irtb_stream *stream, const struct exec_launch *launch,
                                const struct exec_param *params, uint32_t param_count,
                                uint32_t params_size, void *const *arguments)
@@ -248,21 +275,10 @@ cudaError_t exec_stream_launch(struct irtb_stream *stream, const struct exec_lau
     if (!op) {
         return error;
     }
-    unsigned char *to = op->params;
-    if (params_size > INLINE_PARAMS) {
-        if (op->big_size < params_size) {
-            free(op->big_params);
-            op->big_size = exec_align(params_size, 4096);
-            op->big_params = aligned_alloc(16, op->big_size);
-        }
-        to = op->big_params;
-        if (!to) {
-            op->big_size = 0;
-            op->next = stream->free;
-            stream->free = op;
-            pthread_mutex_unlock(&stream->lock);
-            return cudaErrorMemoryAllocation;
-        }
+    unsigned char *to = op_room(op, params_size);
+    if (!to) {
+        op_cancel(stream, op);
+        return cudaErrorMemoryAllocation;
     }
     for (uint32_t i = 0; i < param_count; i++) {
         memcpy(to + params[i].offset, arguments[i], params[i].size);
@@ -283,9 +299,7 @@ cudaError_t exec_stream_record(struct irtb_stream *stream, struct exec_record *r
     }
     if (stream->state == EXEC_STREAM_IDLE) {
         // Nothing stands before it: complete now, without anybody's help.
-        op->next = stream->free;
-        stream->free = op;
-        pthread_mutex_unlock(&stream->lock);
+        op_cancel(stream, op);
         exec_record_complete(record);
         exec_record_unref(record);
         return cudaSuccess;
@@ -311,6 +325,49 @@ cudaError_t exec_stream_wait_record(struct irtb_stream *stream, struct exec_reco
     return error;
 }
 
+cudaError_t exec_stream_graph(struct irtb_stream *stream, struct irtb_graph *graph)
+{
+    cudaError_t error = cudaSuccess;
+    struct exec_op *op = op_begin(stream, false, &error);
+    if (!op) {
+        return error;
+    }
+    struct exec_record **slots = op_room(op, exec_graph_slots(graph) * sizeof *slots);
+    error = slots ? exec_graph_begin(graph, stream, atomic_load(&stream->enqueued) + 1, slots,
+                                     &op->graph)
+                  : cudaErrorMemoryAllocation;
+    if (error) {
+        op_cancel(stream, op);
+        return error;
+    }
+    op->kind = EXEC_OP_GRAPH;
+    op_commit(stream, op);
+    return cudaSuccess;
+}
+
+static cudaError_t enqueue_value(struct irtb_stream *stream, enum exec_op_kind kind,
+                                 const struct irtb_value *value)
+{
+    cudaError_t error = cudaSuccess;
+    struct exec_op *op = op_begin(stream, false, &error);
+    if (op) {
+        op->kind = kind;
+        op->value = *value;
+        op_commit(stream, op);
+    }
+    return error;
+}
+
+cudaError_t exec_stream_write_value(struct irtb_stream *stream, const struct irtb_value *value)
+{
+    return enqueue_value(stream, EXEC_OP_WRITE_VALUE, value);
+}
+
+cudaError_t exec_stream_wait_value(struct irtb_stream *stream, const struct irtb_value *value)
+{
+    return enqueue_value(stream, EXEC_OP_WAIT_VALUE, value);
+}
+
 // ---------------------------------------------------------------- running
 
 static void complete_one(struct irtb_stream *stream)
@@ -328,6 +385,23 @@ void exec_stream_nudge(struct irtb_stream *stream)
         atomic_fetch_add(&stream->wake, 1);
         exec_futex_wake(&stream->wake, INT_MAX);
     }
+}
+
+// Takes the first operation, which has ended, off the stream, whose lock is held.
+static void op_done(struct irtb_stream *stream, struct exec_op *op)
+{
+    stream->head = op->next;
+    if (!stream->head) {
+        stream->tail = &stream->head;
+    }
+    op->next = stream->free;
+    stream->free = op;
+    complete_one(stream);
+}
+
+static bool needs_stack(const struct exec_op *op)
+{
+    return op->kind == EXEC_OP_LAUNCH || op->kind == EXEC_OP_GRAPH;
 }
 
 // Copies and fills touch addresses that the application chose: a fault there is the device's.
@@ -378,9 +452,28 @@ static void run_op(struct irtb_stream *stream, struct exec_op *op)
     case EXEC_OP_WAIT: // passed only when the record is complete
         exec_record_unref(op->record);
         break;
-    case EXEC_OP_HOST: // see host_op
+    case EXEC_OP_WRITE_VALUE:
+        if (!lost) {
+            exec_value_write(device, &op->value);
+        }
+        break;
+    case EXEC_OP_WAIT_VALUE: // passed only when it holds
+    case EXEC_OP_HOST:       // see host_op
+    case EXEC_OP_GRAPH: // see run_graph
         break;
     }
+}
+
+// A host node of a graph; the launch goes on afterwards.
+static void host_node(struct irtb_stream *stream, struct exec_op *op)
+{
+    exec_graph_host(&op->graph);
+    pthread_mutex_lock(&stream->lock);
+    stream->state = EXEC_STREAM_READY;
+    exec_pool_push(stream, stream->bucket);
+    exec_stream_nudge(stream);
+    pthread_mutex_unlock(&stream->lock);
+    exec_pool_notify(true);
 }
 
 // A host function on its own thread; the stream is in state HOST.
@@ -390,16 +483,14 @@ static void host_op(void *argument)
     pthread_mutex_lock(&stream->lock);
     struct exec_op *op = stream->head;
     pthread_mutex_unlock(&stream->lock);
+    if (op->kind == EXEC_OP_GRAPH) {
+        host_node(stream, op);
+        return;
+    }
     op->host.function(op->host.argument);
     pthread_mutex_lock(&stream->lock);
-    stream->head = op->next;
-    if (!stream->head) {
-        stream->tail = &stream->head;
-    }
-    op->next = stream->free;
-    stream->free = op;
     stream->state = EXEC_STREAM_READY;
-    complete_one(stream);
+    op_done(stream, op);
     bool more = stream->head != NULL;
     if (more) {
         exec_pool_push(stream, stream->bucket);
@@ -412,6 +503,67 @@ static void host_op(void *argument)
     } else {
         exec_stream_unref(stream);
     }
+}
+
+enum graph_progress {
+    GRAPH_ENDED,   // the operation is done; the stream is locked
+    GRAPH_AGAIN,   // look at the stream again; locked
+    GRAPH_STOPPED, // the stream is blocked; locked
+    GRAPH_GONE,    // its host node runs elsewhere; not locked
+};
+
+static enum graph_progress block_on(struct irtb_stream *stream, struct exec_record *record)
+{
+    stream->state = EXEC_STREAM_BLOCKED;
+    stream->blocked_on = record;
+    if (exec_record_block(record, stream)) {
+        return GRAPH_STOPPED;
+    }
+    stream->state = EXEC_STREAM_RUNNING;
+    return GRAPH_AGAIN;
+}
+
+// The launch of a graph at the head of a stream that this thread owns and has locked.
+static enum graph_progress run_graph(struct irtb_stream *stream, struct exec_op *op, bool worker)
+{
+    if (!op->graph.started) {
+        stream->state = EXEC_STREAM_BLOCKED;
+        stream->blocked_on = NULL;
+        if (!exec_graph_turn(&op->graph, stream)) {
+            return GRAPH_STOPPED;
+        }
+        stream->state = EXEC_STREAM_RUNNING;
+    }
+    pthread_mutex_unlock(&stream->lock);
+    enum exec_graph_result result = exec_graph_run(&op->graph, stream, worker);
+    if (result == EXEC_GRAPH_HOST) {
+        pthread_mutex_lock(&stream->lock);
+        stream->state = EXEC_STREAM_HOST;
+        pthread_mutex_unlock(&stream->lock);
+        if (exec_host_call(host_op, stream)) {
+            host_op(stream);
+        }
+        return GRAPH_GONE;
+    }
+    pthread_mutex_lock(&stream->lock);
+    if (result == EXEC_GRAPH_RECORD) {
+        return block_on(stream, exec_graph_waits_for(&op->graph));
+    }
+    return result == EXEC_GRAPH_DONE ? GRAPH_ENDED : GRAPH_AGAIN;
+}
+
+// Blocks the stream, whose lock is held, unless the value is there. False: it is.
+static bool wait_value(struct irtb_stream *stream, struct exec_op *op)
+{
+    pthread_mutex_unlock(&stream->lock);
+    bool holds = exec_value_holds(stream->device, &op->value);
+    pthread_mutex_lock(&stream->lock);
+    if (!holds) {
+        stream->state = EXEC_STREAM_BLOCKED;
+        stream->blocked_on = NULL;
+        exec_value_block(stream, &op->value);
+    }
+    return !holds;
 }
 
 // Runs operations of a stream that this thread owns (state READY, off the list) until nothing is
@@ -430,20 +582,32 @@ static void stream_run(struct irtb_stream *stream, uint64_t until, bool worker)
         }
         bool enough = atomic_load_explicit(&stream->completed, memory_order_relaxed) >= until ||
                       (worker && exec_pool_stopping());
-        bool small = !worker && op->kind == EXEC_OP_LAUNCH && !exec_grid_may_run_here();
+        bool small = !worker && needs_stack(op) && !exec_grid_may_run_here();
         if (enough || small || (worker && exec_pool_better_ready(stream->bucket))) {
             stream->state = EXEC_STREAM_READY;
             exec_pool_push(stream, stream->bucket);
             notify = true;
             break;
         }
-        if (op->kind == EXEC_OP_WAIT && !atomic_load(&op->record->done)) {
-            stream->state = EXEC_STREAM_BLOCKED;
-            stream->blocked_on = op->record;
-            if (exec_record_block(op->record, stream)) {
+        if (op->kind == EXEC_OP_WAIT && !atomic_load(&op->record->done) &&
+            block_on(stream, op->record) == GRAPH_STOPPED) {
+            break;
+        }
+        if (op->kind == EXEC_OP_WAIT_VALUE && wait_value(stream, op)) {
+            break;
+        }
+        if (op->kind == EXEC_OP_GRAPH) {
+            enum graph_progress progress = run_graph(stream, op, worker);
+            if (progress == GRAPH_GONE) {
+                return;
+            }
+            if (progress == GRAPH_STOPPED) {
                 break;
             }
-            stream->state = EXEC_STREAM_RUNNING;
+            if (progress == GRAPH_ENDED) {
+                op_done(stream, op);
+            }
+            continue;
         }
         if (op->kind == EXEC_OP_HOST &&
             (op->always || device_error(stream->device) == cudaSuccess)) {
@@ -457,13 +621,7 @@ static void stream_run(struct irtb_stream *stream, uint64_t until, bool worker)
         pthread_mutex_unlock(&stream->lock);
         run_op(stream, op);
         pthread_mutex_lock(&stream->lock);
-        stream->head = op->next;
-        if (!stream->head) {
-            stream->tail = &stream->head;
-        }
-        op->next = stream->free;
-        stream->free = op;
-        complete_one(stream);
+        op_done(stream, op);
     }
     pthread_mutex_unlock(&stream->lock);
     if (notify) {
@@ -503,10 +661,9 @@ bool exec_stream_help(struct irtb_stream *stream, uint64_t target, int depth)
     bool claimed = false;
     pthread_mutex_lock(&stream->lock);
     if (stream->state == EXEC_STREAM_READY) {
-        bool small =
-            stream->head && stream->head->kind == EXEC_OP_LAUNCH && !exec_grid_may_run_here();
+        bool small = stream->head && needs_stack(stream->head) && !exec_grid_may_run_here();
         claimed = !small && exec_pool_claim(stream);
-    } else if (stream->state == EXEC_STREAM_BLOCKED && depth < HELP_DEPTH) {
+    } else if (stream->state == EXEC_STREAM_BLOCKED && stream->blocked_on && depth < HELP_DEPTH) {
         struct exec_record *record = stream->blocked_on;
         pthread_mutex_lock(&record->lock);
         other = record->stream;

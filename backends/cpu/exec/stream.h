@@ -40,14 +40,17 @@ enum exec_op_kind {
     EXEC_OP_HOST,
     EXEC_OP_RECORD,
     EXEC_OP_WAIT,
-    EXEC_OP_LAUNCH
+    EXEC_OP_LAUNCH,
+    EXEC_OP_GRAPH,
+    EXEC_OP_WRITE_VALUE,
+    EXEC_OP_WAIT_VALUE
 };
 
 enum exec_stream_state {
     EXEC_STREAM_IDLE,    // nothing queued
     EXEC_STREAM_READY,   // in the pool's list (or just picked from it)
     EXEC_STREAM_RUNNING, // a thread owns it
-    EXEC_STREAM_BLOCKED, // its first operation waits for a record
+    EXEC_STREAM_BLOCKED, // its first operation waits for a record, a value, or for its turn with a graph
     EXEC_STREAM_HOST,    // a host function of it runs or is about to
 };
 
@@ -59,7 +62,8 @@ struct irtb_stream {
     enum exec_stream_state state;   // lock
     struct exec_op *head, **tail;   // lock
     struct exec_op *free;           // lock
-    struct exec_record *blocked_on; // lock; valid while BLOCKED (the operation holds a reference)
+    struct exec_record *blocked_on; // lock; valid while BLOCKED (the operation holds a reference);
+                                    // NULL: its turn
     _Atomic uint64_t enqueued;      // operations queued so far; written under the lock
     _Atomic uint64_t completed;     // … and completed, in order
     _Atomic uint64_t recorded;      // `completed` after the newest record that is completing
@@ -67,8 +71,9 @@ struct irtb_stream {
     _Atomic uint32_t waiters;
     _Atomic uint32_t refs;                       // handle, queued work, records
     bool in_ready;                               // pool lock
+    const struct irtb_value *value;              // what it waits for: value.c's
     struct irtb_stream *ready_prev, *ready_next; // pool lock
-    struct irtb_stream *wait_next;               // record lock
+    struct irtb_stream *wait_next;               // record lock, turn lock of a graph, lock of value.c
     struct irtb_stream *list_prev, *list_next;   // device lock
 };
 
@@ -128,7 +133,11 @@ cudaError_t exec_stream_host(struct irtb_stream *stream, void (*function)(void *
 cudaError_t exec_stream_launch(struct irtb_stream *stream, const struct exec_launch *launch,
                                const struct exec_param *params, uint32_t param_count,
                                uint32_t params_size, void *const *arguments);
+cudaError_t exec_stream_write_value(struct irtb_stream *stream, const struct irtb_value *value);
+cudaError_t exec_stream_wait_value(struct irtb_stream *stream, const struct irtb_value *value);
 cudaError_t exec_stream_wait_event(struct irtb_stream *stream, struct irtb_event *event);
+// Called by graph.c, which holds the graph's lock.
+cudaError_t exec_stream_graph(struct irtb_stream *stream, struct irtb_graph *graph);
 
 cudaError_t exec_event_create(bool timing, bool blocking, struct irtb_event **ret_event);
 void exec_event_destroy(struct irtb_event *event);
@@ -146,6 +155,16 @@ void exec_record_unref(struct exec_record *record);
 // Puts the stream on the list of those to be made ready; false when the record is already done.
 bool exec_record_block(struct exec_record *record, struct irtb_stream *stream);
 void exec_record_complete(struct exec_record *record);
+
+// ---- events of graphs (event.c), for graph.c ----
+// The event gets a record that somebody else will complete while operation number `target` of the
+// stream runs; the caller gets one reference.
+cudaError_t exec_event_promise(struct irtb_event *event, struct irtb_stream *stream,
+                               uint64_t target, struct exec_record **ret_record);
+// The newest record of this process, referenced; NULL when there is none.
+struct exec_record *exec_event_current(struct irtb_event *event);
+// Lets the stream wait if the newest record is another process's; else does nothing.
+cudaError_t exec_event_wait_foreign(struct irtb_event *event, struct irtb_stream *stream);
 
 // ---- for event.c ----
 // Queues the record; the caller passes one reference.
