@@ -63,8 +63,8 @@ cudaError_t irt_memory_allocate(enum irt_memory_type type, enum irtb_memory_kind
         irt_memory_release(&memory);
         return error;
     }
-    *ret_ptr = ptr;
     irt_device_activate(device);
+    *ret_ptr = ptr;
     return cudaSuccess;
 }
 
@@ -208,6 +208,8 @@ static enum cudaMemoryType attribute_type(const struct irt_memory *memory)
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
     case IRT_MEMORY_ARRAY:
+    case IRT_MEMORY_VIRTUAL:
+    case IRT_MEMORY_GRAPH:
     case IRT_MEMORY_SHARED:
         return cudaMemoryTypeDevice;
     case IRT_MEMORY_HOST:
@@ -231,8 +233,6 @@ cudaError_t irt_core_cudaPointerGetAttributes(struct cudaPointerAttributes *attr
     if (!irt_memory_find(ptr, &memory)) {
         // Any other address counts as ordinary host memory (since CUDA 11); nobody looks at it, so
         // no device address is promised either.
-    case IRT_MEMORY_VIRTUAL:
-    case IRT_MEMORY_GRAPH:
         *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered,
                                                      .device = cudaInvalidDeviceId,
                                                      .hostPointer = address};

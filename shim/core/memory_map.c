@@ -167,7 +167,6 @@ bool irt_memory_overlap(const void *start, size_t size, struct irt_memory *ret_m
     return record != NULL;
 }
 
-bool irt_memory_on_device(const struct irt_memory *memory)
 bool irt_memory_mapped(const void *ptr, size_t size)
 {
     uintptr_t at = (uintptr_t)ptr;
@@ -184,15 +183,16 @@ bool irt_memory_mapped(const void *ptr, size_t size)
     return at >= end;
 }
 
+bool irt_memory_on_device(const struct irt_memory *memory)
 {
     switch (memory->type) {
     case IRT_MEMORY_DEVICE:
     case IRT_MEMORY_POOL:
     case IRT_MEMORY_VARIABLE:
     case IRT_MEMORY_ARRAY:
-    case IRT_MEMORY_SHARED:
     case IRT_MEMORY_VIRTUAL:
     case IRT_MEMORY_GRAPH:
+    case IRT_MEMORY_SHARED:
         return true;
     case IRT_MEMORY_HOST:
     case IRT_MEMORY_REGISTERED:

@@ -45,12 +45,12 @@ struct irt_loaded {
 cudaError_t irt_kernel_load(struct irt_kernel *kernel, struct irt_device *device,
                             struct irt_loaded **ret_loaded);
 
+// Whether the kernel was loaded on the device already.
+bool irt_kernel_is_loaded(const struct irt_kernel *kernel, const struct irt_device *device);
+
 // irt_kernel_get and irt_kernel_load on the current device; the caller puts the kernel on success.
 cudaError_t irt_kernel_get_loaded(const void *func, struct irt_kernel **ret_kernel,
                                   struct irt_loaded **ret_loaded);
-
-// Whether the kernel was loaded on the device already.
-bool irt_kernel_is_loaded(const struct irt_kernel *kernel, const struct irt_device *device);
 
 // Makes sure that the code is compiled, so that its errors come before anything is enqueued.
 cudaError_t irt_kernel_compile(struct irt_loaded *loaded);
