@@ -14,14 +14,22 @@
 
 // NOLINTBEGIN(readability-non-const-parameter): the prototypes are NVIDIA's
 
+// nvcc's stubs pass the name in the device code where the prototype says address, and the C++ name
+// ("::ns::tex") as the name. Source: crt/host_runtime.h of 11.8.
+static const char *code_name(const void **deviceAddress, const char *deviceName)
+{
+    return deviceAddress ? (const char *)deviceAddress : deviceName;
+}
+
 void irt_compat11___cudaRegisterTexture(void **fatCubinHandle,
                                         const struct irt11_textureReference *hostVar,
                                         const void **deviceAddress, const char *deviceName, int dim,
                                         int norm, int ext)
 {
     // The dimensions are those of what is bound.
-    (void)deviceAddress, (void)dim, (void)ext;
-    irt_texref_register(fatCubinHandle, hostVar, deviceName, IRT_REFERENCE_TEXTURE, norm != 0);
+    (void)dim, (void)ext;
+    irt_texref_register(fatCubinHandle, hostVar, code_name(deviceAddress, deviceName),
+                        IRT_REFERENCE_TEXTURE, norm != 0);
 }
 
 void irt_compat11___cudaRegisterSurface(void **fatCubinHandle,
@@ -29,8 +37,9 @@ void irt_compat11___cudaRegisterSurface(void **fatCubinHandle,
                                         const void **deviceAddress, const char *deviceName, int dim,
                                         int ext)
 {
-    (void)deviceAddress, (void)dim, (void)ext;
-    irt_texref_register(fatCubinHandle, hostVar, deviceName, IRT_REFERENCE_SURFACE, false);
+    (void)dim, (void)ext;
+    irt_texref_register(fatCubinHandle, hostVar, code_name(deviceAddress, deviceName),
+                        IRT_REFERENCE_SURFACE, false);
 }
 
 // NOLINTEND(readability-non-const-parameter)
