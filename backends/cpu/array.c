@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cpu.h"
+#include "share.h"
 
 // Rows start at multiples of a vector, levels at multiples of a cache line.
 enum { ROW_ALIGNMENT = 32, LEVEL_ALIGNMENT = 64 };
@@ -194,6 +195,17 @@ static size_t lay_out(struct irtb_array *array, const struct irtb_array_desc *de
     return offset;
 }
 
+// Puts the storage into external memory.
+static cudaError_t place(struct irtb_array *array, const struct irtb_array_desc *desc, size_t size)
+{
+    if (desc->fd_offset % LEVEL_ALIGNMENT != 0 || size > desc->fd_size) {
+        return cudaErrorInvalidValue;
+    }
+    array->external = size;
+    array->memory = cpu_shared_place(desc->fd, desc->fd_offset, size);
+    return array->memory ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
 cudaError_t cpu_array_create(int device, const struct irtb_array_desc *desc,
                              struct irtb_array **ret_array)
 {
@@ -209,7 +221,9 @@ cudaError_t cpu_array_create(int device, const struct irtb_array_desc *desc,
         return cudaErrorNotSupported;
     }
     size_t size = lay_out(array, desc);
-    cudaError_t error = cpu_heap_alloc(&cpu.devices[device].memory, size, &array->memory);
+    cudaError_t error = desc->external
+                            ? place(array, desc, size)
+                            : cpu_heap_alloc(&cpu.devices[device].memory, size, &array->memory);
     if (error) {
         free(array);
         return error;
@@ -223,7 +237,10 @@ cudaError_t cpu_array_create(int device, const struct irtb_array_desc *desc,
 
 void cpu_array_destroy(struct irtb_array *array)
 {
-    if (array) {
+    if (array && array->external) {
+        cpu_shared_remove(array->memory, array->external, false);
+        free(array);
+    } else if (array) {
         cpu_heap_free(&cpu.devices[array->device].memory, array->memory);
         free(array);
     }

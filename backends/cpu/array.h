@@ -27,6 +27,7 @@ struct irtb_array {
     uint8_t kind; // enum exec_image_kind
     unsigned level_count;
     void *memory;
+    size_t external; // bytes of `memory` when it is a mapping of external memory, else 0
     struct exec_image_level levels[CPU_ARRAY_LEVELS];
 };
 

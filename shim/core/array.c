@@ -248,15 +248,11 @@ static cudaError_t open_levels(struct irt_mipmap *mipmap)
     return cudaSuccess;
 }
 
-cudaError_t irt_core_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
-                                              const struct cudaChannelFormatDesc *desc,
-                                              struct cudaExtent extent, unsigned int numLevels,
-                                              unsigned int flags)
+cudaError_t irt_mipmap_create_on(const struct irtb_array_desc *memory,
+                                 const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+                                 unsigned levels, unsigned flags, cudaMipmappedArray_t *ret_mipmap)
 {
     enum irt_array_shape shape;
-    if (!mipmappedArray || !desc) {
-        return cudaErrorInvalidValue;
-    }
     cudaError_t error = irt_array_check(desc, &extent, flags, true, &shape);
     if (error) {
         return error;
@@ -270,9 +266,12 @@ cudaError_t irt_core_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArr
                                   .extent = extent,
                                   .flags = flags,
                                   .shape = shape,
-                                  .level_count = clamp_levels(numLevels, &extent, shape)};
-    const struct irtb_array_desc storage = {
-        .format = *desc, .extent = extent, .levels = mipmap->level_count, .flags = flags};
+                                  .level_count = clamp_levels(levels, &extent, shape)};
+    struct irtb_array_desc storage = *memory;
+    storage.format = *desc;
+    storage.extent = extent;
+    storage.levels = mipmap->level_count;
+    storage.flags = flags;
     error = create_storage(mipmap->device, &storage, &mipmap->storage);
     if (!error) {
         error = open_levels(mipmap);
@@ -280,13 +279,25 @@ cudaError_t irt_core_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArr
     if (!error) {
         cudaMipmappedArray_t handle = irt_handle_open(&mipmaps, mipmap);
         if (handle) {
-            *mipmappedArray = handle;
+            *ret_mipmap = handle;
             return cudaSuccess;
         }
         error = cudaErrorMemoryAllocation;
     }
     destroy_mipmap(mipmap);
     return error;
+}
+
+cudaError_t irt_core_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
+                                              const struct cudaChannelFormatDesc *desc,
+                                              struct cudaExtent extent, unsigned int numLevels,
+                                              unsigned int flags)
+{
+    static const struct irtb_array_desc own;
+    if (!mipmappedArray || !desc) {
+        return cudaErrorInvalidValue;
+    }
+    return irt_mipmap_create_on(&own, desc, extent, numLevels, flags, mipmappedArray);
 }
 
 cudaError_t irt_core_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,

@@ -79,6 +79,12 @@ void irt_array_put(cudaArray_const_t handle);
 cudaError_t irt_mipmap_get(cudaMipmappedArray_const_t handle, struct irt_mipmap **ret_mipmap);
 void irt_mipmap_put(cudaMipmappedArray_const_t handle);
 
+// A mipmapped array on external memory: like cudaMallocMipmappedArray with the storage that
+// `memory` describes (its members `external` to `fd_size`). The descriptor stays the caller's.
+cudaError_t irt_mipmap_create_on(const struct irtb_array_desc *memory,
+                                 const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+                                 unsigned levels, unsigned flags, cudaMipmappedArray_t *ret_mipmap);
+
 // One region of an array for a copy.
 struct irt_array_region {
     char *start;

@@ -12,6 +12,7 @@
 
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
+#include "shim/core/array.h"
 #include "shim/core/memory.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/handle.h"
@@ -137,6 +138,33 @@ irt_core_cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaExternalMemory_t e
     if (bufferDesc->size > 0 && bufferDesc->size <= memory->size &&
         bufferDesc->offset <= memory->size - bufferDesc->size) {
         error = map_buffer(memory, bufferDesc->offset, bufferDesc->size, devPtr);
+    }
+    irt_handle_put(&memories, extMem);
+    return error;
+}
+
+cudaError_t irt_core_cudaExternalMemoryGetMappedMipmappedArray(
+    cudaMipmappedArray_t *mipmap, cudaExternalMemory_t extMem,
+    const struct cudaExternalMemoryMipmappedArrayDesc *mipmapDesc)
+{
+    if (!mipmap || !mipmapDesc) {
+        return cudaErrorInvalidValue;
+    }
+    if (!irt_backend()->array_create) {
+        return irt_unsupported("cudaExternalMemoryGetMappedMipmappedArray");
+    }
+    struct external_memory *memory = irt_handle_get(&memories, extMem);
+    if (!memory) {
+        return cudaErrorInvalidResourceHandle;
+    }
+    cudaError_t error = cudaErrorInvalidValue;
+    if (mipmapDesc->offset < memory->size) {
+        struct irtb_array_desc place = {.external = true,
+                                        .fd = memory->fd,
+                                        .fd_offset = mipmapDesc->offset,
+                                        .fd_size = memory->size - mipmapDesc->offset};
+        error = irt_mipmap_create_on(&place, &mipmapDesc->formatDesc, mipmapDesc->extent,
+                                     mipmapDesc->numLevels, mipmapDesc->flags, mipmap);
     }
     irt_handle_put(&memories, extMem);
     return error;

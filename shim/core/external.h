@@ -6,6 +6,10 @@
 //   cudaExternalMemoryHandleTypeOpaqueFd: anything that can be mapped shared for reading and
 //   writing and tells its size to lseek: a memfd, a file in /dev/shm, a dma-buf.
 //
+//   A mipmapped array on it lies there row by row, slice by slice, level by level. On the cpu
+//   backend rows begin at multiples of 32 bytes and levels (and the offset given) at multiples of
+//   64; block-compressed formats are rows of blocks.
+//
 //   cudaExternalSemaphoreHandleTypeOpaqueFd: an eventfd. A signal adds 1, a wait takes place when
 //   the count is not 0 and reads it (which clears the count, or takes 1 with EFD_SEMAPHORE). So
 //   write() of 1 and read() of any program, poll and epoll do the other side.

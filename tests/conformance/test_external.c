@@ -154,6 +154,72 @@ Test(external, memory_errors)
     close(pipes[1]);
 }
 
+Test(external, mipmapped_arrays_lie_in_the_memory)
+{
+    enum { WIDTH = 40, HEIGHT = 16 };
+    int fd = make_memory(SIZE);
+    unsigned char *host = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert(host != MAP_FAILED);
+    struct cudaExternalMemoryHandleDesc desc = memory_desc(fd, SIZE);
+    cudaExternalMemory_t memory = NULL;
+    OK(cudaImportExternalMemory(&memory, &desc));
+    struct cudaExternalMemoryMipmappedArrayDesc wanted, wrong;
+    memset(&wanted, 0, sizeof wanted);
+    wanted.offset = 4096;
+    wanted.formatDesc = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+    wanted.extent.width = WIDTH;
+    wanted.extent.height = HEIGHT;
+    wanted.numLevels = 3;
+    cudaMipmappedArray_t mipmap = NULL;
+    OK(cudaExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &wanted));
+    float in[HEIGHT][WIDTH], out[HEIGHT][WIDTH];
+    for (unsigned level = 0; level < 3; level++) {
+        size_t width = WIDTH >> level, height = HEIGHT >> level;
+        cudaArray_t array = NULL;
+        OK(cudaGetMipmappedArrayLevel(&array, mipmap, level));
+        for (size_t i = 0; i < (size_t)HEIGHT * WIDTH; i++) {
+            in[i / WIDTH][i % WIDTH] = (float)(1000 * level + i);
+        }
+        OK(cudaMemcpy2DToArray(array, 0, 0, in, sizeof in[0], width * sizeof(float), height,
+                               cudaMemcpyHostToDevice));
+        memset(out, 0, sizeof out);
+        OK(cudaMemcpy2DFromArray(out, sizeof out[0], array, 0, 0, width * sizeof(float), height,
+                                 cudaMemcpyDeviceToHost));
+        for (size_t y = 0; y < height; y++) {
+            cr_assert(memcmp(in[y], out[y], width * sizeof(float)) == 0);
+        }
+    }
+    OK(cudaDeviceSynchronize());
+    float first = -1, second = -1; // of level 0
+    memcpy(&first, host + 4096, sizeof first);
+    memcpy(&second, host + 4096 + sizeof first, sizeof second);
+    cr_assert(first == 0 && second == 1, "%g, %g", first, second);
+    OK(cudaDestroyExternalMemory(memory));
+    OK(cudaFreeMipmappedArray(mipmap));
+
+    fd = make_memory(8192);
+    desc = memory_desc(fd, 8192);
+    OK(cudaImportExternalMemory(&memory, &desc));
+    EXPECT(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(NULL, memory, &wanted));
+    EXPECT(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&mipmap, memory, NULL));
+    EXPECT(cudaErrorInvalidResourceHandle,
+           cudaExternalMemoryGetMappedMipmappedArray(&mipmap, NULL, &wanted));
+    wrong = wanted;
+    wrong.extent.height = 400; // does not fit
+    EXPECT(cudaErrorInvalidValue,
+           cudaExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &wrong));
+    wrong = wanted;
+    wrong.offset = 8192;
+    EXPECT(cudaErrorInvalidValue,
+           cudaExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &wrong));
+    wrong = wanted;
+    wrong.offset = 3;
+    EXPECT(cudaErrorInvalidValue,
+           cudaExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &wrong));
+    OK(cudaDestroyExternalMemory(memory));
+    munmap(host, SIZE);
+}
+
 // ---- semaphores ----
 
 static struct cudaExternalSemaphoreHandleDesc
