@@ -360,6 +360,8 @@ struct irtb_backend {
 
     // ---- streams: FIFO; independent streams may overlap; no legacy-stream rule (the shim's) ----
     cudaError_t (*stream_create)(int device, int priority, struct irtb_stream **ret_stream);
+    // Of work that does not run yet; 0 is the least urgent, negative numbers are more. NULL: 801.
+    void (*stream_set_priority)(struct irtb_stream *stream, int priority);
     // Queued work still completes; does not wait. The handle is dead for the caller.
     void (*stream_destroy)(struct irtb_stream *stream);
     cudaError_t (*stream_query)(struct irtb_stream *stream);        // success or cudaErrorNotReady

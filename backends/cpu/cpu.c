@@ -234,6 +234,7 @@ static const struct irtb_backend backend = {
     .virtual_protect = cpu_virtual_protect,
     .stream_create = stream_create,
     .stream_destroy = exec_stream_destroy,
+    .stream_set_priority = exec_stream_set_priority,
     .partition_create = partition_create,
     .partition_destroy = exec_partition_unref,
     .stream_join_partition = exec_partition_join,

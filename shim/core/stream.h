@@ -46,7 +46,7 @@ struct irt_stream {
     struct irtb_stream *backend;
     enum irt_stream_kind kind;
     unsigned flags;        // cudaStreamNonBlocking or 0
-    int priority;          // clamped
+    _Atomic int priority;  // clamped; changed under the lock of stream_attribute.c
     unsigned long long id; // unique for the life of the process
     struct irt_context *context; // the green context that it was created in, referenced; or NULL
     bool ordered;          // takes part in the order with the legacy stream: all but the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attributes of streams: kept and given back as CUDA does. All of them are hints that change no
-// result, but for the priority, which a stream has from its creation. Only the member of the value
+// result; only the priority reaches the backend. Only the member of the value
 // that the attribute names is touched, since the union grew over the CUDA majors.
 // Source: CUDA Runtime API, cudaStreamSetAttribute and cudaLaunchAttributeID.
 #include <stdbool.h>
@@ -9,6 +9,7 @@
 #include "api_rules.h"
 #include "irt_core.h"
 #include "shim/core/stream.h"
+#include "shim/dispatch/backend.h"
 
 static struct irt_mutex lock = IRT_MUTEX_INIT(IRT_RANK_EVENT); // guards the hints of all streams
 
@@ -19,6 +20,18 @@ static bool window_is_valid(const struct cudaAccessPolicyWindow *window,
            window->hitRatio >= 0.0f && window->hitRatio <= 1.0f &&
            (unsigned)window->hitProp <= cudaAccessPropertyPersisting &&
            (unsigned)window->missProp <= cudaAccessPropertyStreaming;
+}
+
+static cudaError_t set_priority(struct irt_stream *stream, int priority)
+{
+    if (priority != stream->priority) {
+        if (!irt_backend()->stream_set_priority) {
+            return irt_unsupported("changing the priority of a stream");
+        }
+        irt_backend()->stream_set_priority(stream->backend, priority);
+        stream->priority = priority;
+    }
+    return cudaSuccess;
 }
 
 static cudaError_t set(struct irt_stream *stream, int attribute,
@@ -43,9 +56,7 @@ static cudaError_t set(struct irt_stream *stream, int attribute,
         if (value->priority > IRT_PRIORITY_LEAST || value->priority < IRT_PRIORITY_GREATEST) {
             return cudaErrorInvalidValue;
         }
-        return value->priority == stream->priority
-                   ? cudaSuccess
-                   : irt_unsupported("changing the priority of a stream");
+        return set_priority(stream, value->priority);
     case cudaLaunchAttributeMemSyncDomainMap:
         hints->map = value->memSyncDomainMap;
         return cudaSuccess;
@@ -130,11 +141,12 @@ cudaError_t irt_core_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src
     if (!e) {
         if (to->device != from->device) {
             e = cudaErrorInvalidValue;
-        } else if (to->priority != from->priority) {
-            e = irt_unsupported("changing the priority of a stream");
         } else {
             irt_mutex_lock(&lock);
-            to->hints = from->hints;
+            e = set_priority(to, from->priority);
+            if (!e) {
+                to->hints = from->hints;
+            }
             irt_mutex_unlock(&lock);
         }
         irt_stream_put(from);

@@ -488,3 +488,63 @@ Test(streams, host_function_with_a_way_of_waiting)
            cudaLaunchHostFunc_v2((cudaStream_t)(void *)0x1234, set_flag, &flag, 0));
 }
 #endif
+
+Test(streams, attributes_are_kept)
+{
+    cudaStream_t a, b;
+    cudaStreamAttrValue value, got;
+    struct cudaDeviceProp prop;
+    char *data;
+    OK(cudaGetDeviceProperties(&prop, 0));
+    OK(cudaStreamCreate(&a));
+    OK(cudaStreamCreate(&b));
+    OK(cudaMalloc((void **)&data, 4096));
+    memset(&value, 0, sizeof value);
+    value.accessPolicyWindow.base_ptr = data;
+    value.accessPolicyWindow.num_bytes = prop.accessPolicyMaxWindowSize ? 4096 : 0;
+    value.accessPolicyWindow.hitRatio = 0.5f;
+    value.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+    value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+    const cudaStreamAttrID window = cudaStreamAttributeAccessPolicyWindow;
+    OK(cudaStreamSetAttribute(a, window, &value));
+    OK(cudaStreamCopyAttributes(b, a));
+    memset(&got, 0, sizeof got);
+    OK(cudaStreamGetAttribute(b, window, &got));
+    cr_assert(got.accessPolicyWindow.base_ptr == data);
+    cr_assert(got.accessPolicyWindow.num_bytes == value.accessPolicyWindow.num_bytes);
+    cr_assert(got.accessPolicyWindow.hitProp == cudaAccessPropertyPersisting);
+    cr_assert(got.accessPolicyWindow.missProp == cudaAccessPropertyStreaming);
+    value.accessPolicyWindow.num_bytes = (size_t)prop.accessPolicyMaxWindowSize + 1;
+    EXPECT(cudaErrorInvalidValue, cudaStreamSetAttribute(a, window, &value));
+    value.accessPolicyWindow.num_bytes = 0;
+    value.accessPolicyWindow.hitRatio = 1.5f;
+    EXPECT(cudaErrorInvalidValue, cudaStreamSetAttribute(a, window, &value));
+    value.accessPolicyWindow.hitRatio = 1.0f;
+    value.accessPolicyWindow.missProp = cudaAccessPropertyPersisting; // not for misses
+    EXPECT(cudaErrorInvalidValue, cudaStreamSetAttribute(a, window, &value));
+
+    size_t persisting = 1;
+    OK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, (size_t)prop.persistingL2CacheMaxSize));
+    OK(cudaDeviceGetLimit(&persisting, cudaLimitPersistingL2CacheSize));
+    cr_assert(persisting == (size_t)prop.persistingL2CacheMaxSize);
+    OK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, (size_t)1 << 40)); // a hint: clamped
+    OK(cudaDeviceGetLimit(&persisting, cudaLimitPersistingL2CacheSize));
+    cr_assert(persisting <= (size_t)prop.persistingL2CacheMaxSize);
+    OK(cudaCtxResetPersistingL2Cache());
+
+#if CUDART_VERSION >= 12000
+    int least, greatest, priority = 1;
+    OK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    value.priority = greatest;
+    OK(cudaStreamSetAttribute(a, cudaStreamAttributePriority, &value));
+    OK(cudaStreamGetPriority(a, &priority));
+    cr_assert(priority == greatest);
+    OK(cudaStreamCopyAttributes(b, a));
+    OK(cudaStreamGetPriority(b, &priority));
+    cr_assert(priority == greatest);
+    value.priority = greatest - 1;
+    EXPECT(cudaErrorInvalidValue, cudaStreamSetAttribute(a, cudaStreamAttributePriority, &value));
+    OK(cudaMemsetAsync(data, 1, 4096, a));
+    OK(cudaStreamSynchronize(a));
+#endif
+}

@@ -72,6 +72,12 @@ static cudaError_t device_error(const struct exec_device *device)
 
 // ---------------------------------------------------------------- life
 
+static int bucket_of(int priority)
+{
+    int bucket = EXEC_PRIORITIES - 1 + (priority < 0 ? priority : 0);
+    return bucket < 0 ? 0 : bucket;
+}
+
 cudaError_t exec_stream_create(struct exec_device *device, int priority,
                                struct irtb_stream **ret_stream)
 {
@@ -81,8 +87,7 @@ cudaError_t exec_stream_create(struct exec_device *device, int priority,
     }
     pthread_mutex_init(&stream->lock, NULL);
     stream->device = device;
-    int bucket = EXEC_PRIORITIES - 1 + (priority < 0 ? priority : 0);
-    stream->bucket = bucket < 0 ? 0 : bucket;
+    stream->bucket = bucket_of(priority);
     stream->tail = &stream->head;
     atomic_store(&stream->refs, 1);
     pthread_mutex_lock(&device->lock);
@@ -131,6 +136,20 @@ void exec_stream_destroy(struct irtb_stream *stream)
 {
     if (stream) {
         exec_stream_unref(stream);
+    }
+}
+
+void exec_stream_set_priority(struct irtb_stream *stream, int priority)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool listed = stream->state == EXEC_STREAM_READY && exec_pool_claim(stream);
+    stream->bucket = bucket_of(priority);
+    if (listed) {
+        exec_pool_push(stream, stream->bucket);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (listed) {
+        exec_pool_notify(false);
     }
 }
 

@@ -58,7 +58,7 @@ struct irtb_stream {
     pthread_mutex_t lock;
     struct exec_device *device;
     struct irtb_partition *partition; // whose streams are run by few threads; or NULL
-    int bucket;                     // of the pool's ready lists
+    _Atomic int bucket;             // of the pool's ready lists; written under the lock
     enum exec_stream_state state;   // lock
     struct exec_op *head, **tail;   // lock
     struct exec_op *free;           // lock
@@ -120,6 +120,8 @@ cudaError_t exec_device_synchronize(struct exec_device *device);
 cudaError_t exec_stream_create(struct exec_device *device, int priority,
                                struct irtb_stream **ret_stream);
 void exec_stream_destroy(struct irtb_stream *stream);
+// For work that is not running yet.
+void exec_stream_set_priority(struct irtb_stream *stream, int priority);
 cudaError_t exec_stream_query(struct irtb_stream *stream);
 cudaError_t exec_stream_synchronize(struct irtb_stream *stream);
 

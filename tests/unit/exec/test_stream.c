@@ -328,3 +328,73 @@ Test(stream, four_threads_feed_their_streams)
     }
     cr_expect_eq(exec_device_synchronize(device), cudaSuccess);
 }
+
+// A kernel that holds its worker until the gate is open, and one that notes when it ran.
+static int hold_worker(struct exec_ctx *ctx, struct exec_thread *thread)
+{
+    (void)thread;
+    wait_at_gate(TEST_DATA(struct gate, ctx));
+    return EXEC_EXIT;
+}
+
+struct place {
+    _Atomic int *next;
+    _Atomic int number;
+};
+
+static int take_place(struct exec_ctx *ctx, struct exec_thread *thread)
+{
+    (void)thread;
+    struct place *place = TEST_DATA(struct place, ctx);
+    atomic_store(&place->number, atomic_fetch_add(place->next, 1) + 1);
+    return EXEC_EXIT;
+}
+
+static void launch_in(struct irtb_stream *stream, exec_thread_fn function, void *data)
+{
+    static struct exec_kernel kernels[2];
+    struct exec_kernel *kernel = &kernels[function == take_place];
+    kernel->name = "by hand";
+    kernel->thread = function;
+    struct exec_launch launch = {
+        .kernel = kernel, .grid = {1, 1, 1}, .block = {1, 1, 1}, .resident = 1};
+    struct exec_param param = {0, sizeof(void *), sizeof(void *)};
+    void *arguments[] = {&data};
+    cr_assert_eq(exec_stream_launch(stream, &launch, &param, 1, sizeof(void *), arguments),
+                 cudaSuccess);
+}
+
+// With one worker, what became ready meanwhile runs by priority, also by a changed one.
+Test(stream, the_most_urgent_stream_runs_first)
+{
+    enum { COUNT = 8 };
+    static const int priorities[COUNT] = {0, -1, -5, 0, -3, -2, -4, 0};
+    static const int expected[COUNT] = {6, 5, 1, 7, 4, 2, 3, 8};
+    struct exec_device *device = test_device(1);
+    struct irtb_stream *busy = make_stream(device, 0), *streams[COUNT];
+    struct gate gate = {0};
+    _Atomic int next = 0;
+    struct place places[COUNT];
+    launch_in(busy, hold_worker, &gate);
+    while (!atomic_load(&gate.entered)) {
+    }
+    for (int i = 0; i < COUNT; i++) {
+        streams[i] = make_stream(device, priorities[i]);
+        places[i].next = &next;
+        atomic_store(&places[i].number, 0);
+        launch_in(streams[i], take_place, &places[i]);
+    }
+    exec_stream_set_priority(streams[5], -5); // behind the other one that has it
+    cr_expect_eq(atomic_load(&next), 0);
+    atomic_store(&gate.open, 1);
+    while (atomic_load(&next) < COUNT) { // nobody helps
+    }
+    for (int i = 0; i < COUNT; i++) {
+        cr_assert_eq(exec_stream_synchronize(streams[i]), cudaSuccess);
+        cr_expect_eq(atomic_load(&places[i].number), expected[i],
+                     "stream %d ran as number %d", i, atomic_load(&places[i].number));
+        exec_stream_destroy(streams[i]);
+    }
+    cr_assert_eq(exec_stream_synchronize(busy), cudaSuccess);
+    exec_stream_destroy(busy);
+}
