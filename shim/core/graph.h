@@ -75,7 +75,7 @@ struct irt_host_params {
     unsigned sync_mode; // enum cudaHostTaskSyncMode of CUDA 13.2
 };
 
-struct irt_semaphore_params {
+struct irt_fence_params {
     cudaExternalSemaphore_t *semaphores; // owned array
     void *values;                        // owned array of cudaExternalSemaphore{Signal,Wait}Params
     unsigned count;
@@ -103,7 +103,7 @@ struct irt_params {
         struct irt_host_params host;
         struct irt_graph *child; // owned; its owner is this node
         struct irt_event *event; // WaitEvent, EventRecord: a reference
-        struct irt_semaphore_params semaphore;
+        struct irt_fence_params fence;
         struct irt_alloc_params alloc; // holds a reference on its memory (graph_memory.h)
         void *free;
         struct irt_conditional_params conditional;
@@ -115,7 +115,8 @@ struct irt_params {
 // written on success only. No lock. Errors: those of the Add function of that type; 1 for an
 // unknown type, bytes that must be zero, a child that is to be moved (graph_api.c does that); 801
 // by name.
-cudaError_t irt_params_make(const struct cudaGraphNodeParams *given, struct irt_params *ret_params);
+cudaError_t irt_params_make(const struct cudaGraphNodeParams *given,
+                            const struct irt_kernel_params *like, struct irt_params *ret_params);
 
 // Parameters of work that has been checked already, as stream capture meets it. The arguments and
 // events are copied or referenced. No lock. cudaErrorMemoryAllocation.
@@ -134,12 +135,20 @@ cudaError_t irt_params_from_event(struct irt_device *device, bool record, struct
 // An allocation of `size` bytes on the device; ret_params->alloc.given.dptr is its address.
 cudaError_t irt_params_from_alloc(struct irt_device *device, const struct cudaMemPoolProps *props,
                                   size_t size, struct irt_params *ret_params);
+// A child: a visible copy (irt_graph_copy_locked) that nobody owns yet.
+cudaError_t irt_params_from_child(struct irt_device *device, struct irt_graph *child,
+                                  struct irt_params *ret_params);
 cudaError_t irt_params_from_free(struct irt_device *device, void *ptr,
                                  struct irt_params *ret_params);
 
 // Gives back what the parameters own and makes them empty. No lock: may destroy events and graphs,
 // unload code and call destructors of user objects.
 void irt_params_release(struct irt_params *params);
+
+// A copy, for clones. Holding the lock is allowed. On error `ret_copy` is to be released all the
+// same.
+cudaError_t irt_params_copy(const struct irt_params *params, bool visible,
+                            struct irt_params *ret_copy);
 
 // ---- nodes ----
 
@@ -161,7 +170,10 @@ struct irt_node {
     uint64_t origin;                  // id of the node that it is a clone of, 0: none
     unsigned local_id;                // unique in the graph; the same in clones
     struct irt_edges in, out;
-    size_t mark; // scratch of whoever holds the lock
+    size_t mark;         // scratch of whoever holds the lock
+    uint64_t visit;      // scratch of graph.c
+    struct irt_node *up; // likewise
+    size_t step;         // likewise
     struct irt_params params;
 };
 
@@ -190,7 +202,6 @@ struct irt_graph {
     bool moved;             // a child whose ownership was moved to the parent
     void *capture;          // capture that builds it (capture.c), NULL: none
     unsigned exec_count;    // living execs of a graph with allocation nodes (its exec counts it)
-    size_t alloc_count, free_count; // nodes of those types, those of children not counted
     struct irt_condition *conditions;
     size_t condition_count;
     struct irt_object_reference *objects;
@@ -201,7 +212,8 @@ struct irt_graph {
 cudaError_t irt_graph_new(bool visible, struct irt_graph **ret_graph);
 
 // Takes a graph (of the application or private) out of everything, its handles and those of all its
-// nodes becoming invalid; irt_graph_release then gives it back, without the lock.
+// nodes becoming invalid; irt_graph_release then gives it back, without the lock. Closing twice is
+// allowed.
 void irt_graph_close_locked(struct irt_graph *graph);
 void irt_graph_release(struct irt_graph *graph);
 
@@ -211,9 +223,9 @@ cudaError_t irt_node_find_locked(cudaGraphNode_t handle, struct irt_node **ret_n
 
 // A copy with the same order, local ids, conditions and user objects; `origin` of every node and
 // graph, also inside children and bodies, names the source. `visible`: with handles. A private copy
-// may be made of a graph with allocation nodes. Unlike the rest it is called without the lock and
-// takes it; `graph` is found by its handle inside, so it may have gone: cudaErrorInvalidValue.
-// cudaErrorMemoryAllocation, cudaErrorNotSupported (allocation nodes and visible).
+// may be made of a graph with allocation or conditional nodes. No lock: takes it itself.
+// cudaErrorInvalidValue when the handle is none or the graph cannot be copied visibly,
+// cudaErrorMemoryAllocation.
 cudaError_t irt_graph_clone(cudaGraph_t graph, bool visible, struct irt_graph **ret_graph);
 
 // Adds a node behind `count` nodes of the same graph; `data` NULL: plain edges. Takes over `params`
@@ -241,13 +253,37 @@ void irt_node_remove_locked(struct irt_node *node, struct irt_params *ret_params
 // what concerns the node's place (graph of a child, body rules), not what irt_params_make checked.
 cudaError_t irt_node_exchange_locked(struct irt_node *node, struct irt_params *params);
 
-// What GetParams answers: pointers in it are the node's. `size`: of the caller's structure.
-void irt_node_describe_locked(const struct irt_node *node, struct cudaGraphNodeParams *ret_given);
+// What cudaGraphNodeGetParams answers; what it points to is the node's.
+void irt_node_describe_locked(struct irt_node *node, struct cudaGraphNodeParams *ret_given);
 
 // The nodes in an order that respects the edges, of those possible the one closest to the order of
 // creation; mark = index. ret_order has graph->node_count elements.
 void irt_graph_sort_locked(struct irt_graph *graph, struct irt_node **ret_order);
 
+// Whether there are allocation or free nodes, or nodes of that type, in the graph, its children and
+// bodies.
+bool irt_graph_has_memory_locked(const struct irt_graph *graph);
+bool irt_graph_has_type_locked(const struct irt_graph *graph, enum cudaGraphNodeType type);
+
 // Calls `visit` with every node of the graph and of its children and bodies, outer ones first.
 void irt_graph_each_locked(struct irt_graph *graph, void (*visit)(struct irt_node *, void *),
                            void *context);
+
+// A copy of a graph like irt_graph_clone's, for the copy of a child node. On error what there is
+// has to be closed and released all the same, if it is not NULL.
+cudaError_t irt_graph_copy_locked(struct irt_graph *graph, bool visible,
+                                  struct irt_graph **ret_copy);
+
+// ---- allocation and free nodes (node_memory.c) ----
+
+// Whether such a node may be added to the graph, and remembers it: an address is freed once by the
+// nodes of its own graph, or by those of others. cudaErrorInvalidValue, cudaErrorMemoryAllocation.
+cudaError_t irt_graph_note_memory_locked(const struct irt_graph *graph,
+                                         const struct irt_params *params);
+void irt_graph_forget_memory_locked(const struct irt_graph *graph, const struct irt_params *params);
+
+// ---- user objects (user_object.c) ----
+
+// References of a graph. The last one of all calls the destructor; only the first needs the lock.
+void irt_user_object_ref_locked(struct irt_user_object *object, unsigned count);
+void irt_user_object_unref(struct irt_user_object *object, unsigned count);

@@ -21,12 +21,16 @@ struct irt_kernel; // one __cudaRegisterFunction; lives as long as its module is
 // its module, dropped by irt_kernel_put. cudaErrorInvalidDeviceFunction for anything else.
 cudaError_t irt_kernel_get(const void *func, struct irt_kernel **ret_kernel);
 void irt_kernel_put(struct irt_kernel *kernel);
+void irt_kernel_ref(struct irt_kernel *kernel); // one more, for who holds one
 
 // The mangled name; lives as long as the kernel.
 const char *irt_kernel_name(const struct irt_kernel *kernel);
 
 // The handle that cudaGetKernel and cudaGetFuncBySymbol give out; the same at every call.
 cudaKernel_t irt_kernel_handle(const struct irt_kernel *kernel);
+
+// What the application calls the kernel by: the address of its host function, else the handle.
+const void *irt_kernel_function(const struct irt_kernel *kernel);
 
 // Whether `func` is the address of a live registered host function (and not a handle).
 bool irt_kernel_is_host_function(const void *func);
@@ -60,6 +64,13 @@ cudaError_t irt_kernel_compile(struct irt_loaded *loaded);
 // cudaErrorInvalidSymbol (13) for anything else.
 cudaError_t irt_symbol_find(const void *symbol, struct irt_device *device, void **ret_ptr,
                             size_t *ret_size);
+
+// Bytes [offset, offset+count) of a variable on the current device (symbol.c). 13;
+// cudaErrorInvalidValue when there are not so many.
+cudaError_t irt_symbol_range(const void *symbol, size_t count, size_t offset, char **ret_start);
+
+// cudaErrorInvalidMemcpyDirection for a kind that cannot copy to (or from) a variable.
+cudaError_t irt_symbol_check_kind(enum cudaMemcpyKind kind, bool to_symbol);
 
 // ---- code that the program loads by hand (library.c, shim/driver/module.c) ----
 

@@ -486,6 +486,11 @@ bool irt_kernel_is_host_function(const void *func)
     return kernel != NULL;
 }
 
+void irt_kernel_ref(struct irt_kernel *kernel)
+{
+    irt_handle_ref(&handles, kernel->handle);
+}
+
 void irt_kernel_put(struct irt_kernel *kernel)
 {
     irt_handle_put(&handles, kernel->handle);
@@ -499,6 +504,11 @@ const char *irt_kernel_name(const struct irt_kernel *kernel)
 cudaKernel_t irt_kernel_handle(const struct irt_kernel *kernel)
 {
     return kernel->handle;
+}
+
+const void *irt_kernel_function(const struct irt_kernel *kernel)
+{
+    return kernel->host ? kernel->host : kernel->handle;
 }
 
 // A managed variable is named by its storage, which is what the program sees under its name.

@@ -34,8 +34,15 @@ cudaError_t irt_core_cudaGetSymbolSize(size_t *size, const void *symbol)
     return error;
 }
 
-// Bytes [offset, offset+count) of the variable on the current device.
-static cudaError_t locate(const void *symbol, size_t count, size_t offset, char **ret_start)
+cudaError_t irt_symbol_check_kind(enum cudaMemcpyKind kind, bool to_symbol)
+{
+    enum cudaMemcpyKind host = to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+    return kind == host || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault
+               ? cudaSuccess
+               : cudaErrorInvalidMemcpyDirection;
+}
+
+cudaError_t irt_symbol_range(const void *symbol, size_t count, size_t offset, char **ret_start)
 {
     void *ptr;
     size_t size;
@@ -66,12 +73,11 @@ static cudaError_t copy(void *dst, const void *src, size_t count, enum cudaMemcp
 static cudaError_t to_symbol(const void *symbol, const void *src, size_t count, size_t offset,
                              enum cudaMemcpyKind kind, cudaStream_t stream, enum irt_copy_mode mode)
 {
-    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
-        kind != cudaMemcpyDefault) {
-        return cudaErrorInvalidMemcpyDirection;
-    }
     char *start;
-    cudaError_t error = locate(symbol, count, offset, &start);
+    cudaError_t error = irt_symbol_check_kind(kind, true);
+    if (!error) {
+        error = irt_symbol_range(symbol, count, offset, &start);
+    }
     return error ? error : copy(start, src, count, kind, stream, mode);
 }
 
@@ -79,12 +85,11 @@ static cudaError_t from_symbol(void *dst, const void *symbol, size_t count, size
                                enum cudaMemcpyKind kind, cudaStream_t stream,
                                enum irt_copy_mode mode)
 {
-    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
-        kind != cudaMemcpyDefault) {
-        return cudaErrorInvalidMemcpyDirection;
-    }
     char *start;
-    cudaError_t error = locate(symbol, count, offset, &start);
+    cudaError_t error = irt_symbol_check_kind(kind, false);
+    if (!error) {
+        error = irt_symbol_range(symbol, count, offset, &start);
+    }
     return error ? error : copy(dst, start, count, kind, stream, mode);
 }
 
