@@ -8,7 +8,8 @@ usage: run.py --build DIR --prefix DIR --meson EXE --major N --source FILE.cu PR
   library path   LD_LIBRARY_PATH=<prefix>/lib/infinirt
 
 A run passes when the exit code is 0, the last line on stdout is PASS and the library has logged no
-warning. `// e2e-env: NAME=VALUE` lines of the source are put into the environment.
+warning. `// e2e-env: NAME=VALUE` lines of the source are put into the environment; the words of a
+`// e2e-launcher:` line start the program (mpirun and its options).
 """
 import argparse
 import os
@@ -22,10 +23,10 @@ SONAME = {"11": "libcudart.so.11.0", "12": "libcudart.so.12", "13": "libcudart.s
 TIMEOUT = 80  # seconds for one process; two of them stay below Meson's limit
 
 
-def run(program, env):
+def run(command, env):
     """None, or what went wrong."""
     try:
-        done = subprocess.run([program], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired as err:
         return "no end after %d s\n%s" % (TIMEOUT, (err.stderr or b"").decode(errors="replace"))
@@ -48,8 +49,10 @@ def main():
     args = parser.parse_args()
     lib = os.path.join(stage(args.build, args.prefix, args.meson), "lib", "infinirt")
     with open(args.source, encoding="utf-8") as f:
-        extra = dict(re.findall(r"^// e2e-env: (\w+)=(.*)$", f.read(), re.M))
-    program = os.path.abspath(args.program)
+        source = f.read()
+    extra = dict(re.findall(r"^// e2e-env: (\w+)=(.*)$", source, re.M))
+    launcher = re.findall(r"^// e2e-launcher: (.*)$", source, re.M)
+    command = sum((line.split() for line in launcher), []) + [os.path.abspath(args.program)]
     ways = [
         ("preload", {"LD_PRELOAD": os.path.join(lib, SONAME[args.major])}),
         ("library path", {"LD_LIBRARY_PATH": lib}),
@@ -57,7 +60,7 @@ def main():
     print("1..%d" % len(ways))
     failed = 0
     for number, (name, way) in enumerate(ways, 1):
-        wrong = run(program, clean_environment(**way, **extra))
+        wrong = run(command, clean_environment(**way, **extra))
         failed += wrong is not None
         print("%sok %d - %s" % ("not " if wrong else "", number, name))
         for line in (wrong or "").splitlines():
