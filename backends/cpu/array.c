@@ -43,8 +43,8 @@ static const struct row kinds[] = {
     {cudaChannelFormatKindSignedBlockCompressed4, {EXEC_CHANNEL_BC4_S, 1, 8, 4, false}},
     {cudaChannelFormatKindUnsignedBlockCompressed5, {EXEC_CHANNEL_BC5_U, 2, 16, 4, false}},
     {cudaChannelFormatKindSignedBlockCompressed5, {EXEC_CHANNEL_BC5_S, 2, 16, 4, false}},
-    {cudaChannelFormatKindUnsignedBlockCompressed6H, {EXEC_CHANNEL_BC6H_U, 3, 16, 4, false}},
-    {cudaChannelFormatKindSignedBlockCompressed6H, {EXEC_CHANNEL_BC6H_S, 3, 16, 4, false}},
+    {cudaChannelFormatKindUnsignedBlockCompressed6H, {EXEC_CHANNEL_BC6H_U, 4, 16, 4, false}},
+    {cudaChannelFormatKindSignedBlockCompressed6H, {EXEC_CHANNEL_BC6H_S, 4, 16, 4, false}},
     {cudaChannelFormatKindUnsignedBlockCompressed7, {EXEC_CHANNEL_BC7, 4, 16, 4, false}},
     {cudaChannelFormatKindUnsignedBlockCompressed7SRGB, {EXEC_CHANNEL_BC7, 4, 16, 4, true}},
     {cudaChannelFormatKindUnsignedNormalized1010102,
@@ -83,8 +83,8 @@ static const struct row views[] = {
     {cudaResViewFormatSignedBlockCompressed4, {EXEC_CHANNEL_BC4_S, 1, 8, 4, false}},
     {cudaResViewFormatUnsignedBlockCompressed5, {EXEC_CHANNEL_BC5_U, 2, 16, 4, false}},
     {cudaResViewFormatSignedBlockCompressed5, {EXEC_CHANNEL_BC5_S, 2, 16, 4, false}},
-    {cudaResViewFormatUnsignedBlockCompressed6H, {EXEC_CHANNEL_BC6H_U, 3, 16, 4, false}},
-    {cudaResViewFormatSignedBlockCompressed6H, {EXEC_CHANNEL_BC6H_S, 3, 16, 4, false}},
+    {cudaResViewFormatUnsignedBlockCompressed6H, {EXEC_CHANNEL_BC6H_U, 4, 16, 4, false}},
+    {cudaResViewFormatSignedBlockCompressed6H, {EXEC_CHANNEL_BC6H_S, 4, 16, 4, false}},
     {cudaResViewFormatUnsignedBlockCompressed7, {EXEC_CHANNEL_BC7, 4, 16, 4, false}},
 };
 

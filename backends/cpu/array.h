@@ -15,7 +15,7 @@ enum { CPU_ARRAY_LEVELS = 18 };
 
 struct cpu_format {
     uint8_t channel;      // enum exec_channel
-    uint8_t channels;     // 1, 2, 3 (BC6H) or 4
+    uint8_t channels;     // 1, 2 or 4
     uint8_t element_size; // bytes of a texel, or of a block
     uint8_t block;        // texels per side of a block; 1 for formats without blocks
     bool srgb;            // the values are sRGB whatever the texture says

@@ -105,6 +105,11 @@ void ptx_module_variable(struct ptx_module *module, void *host, const char *name
     __cudaRegisterVar(module->handle, host, (char *)(uintptr_t)name, name, 0, size, constant, 0);
 }
 
+void **ptx_module_handle(const struct ptx_module *module)
+{
+    return module->handle;
+}
+
 void ptx_module_end(struct ptx_module *module)
 {
     __cudaRegisterFatBinaryEnd(module->handle);

@@ -20,6 +20,8 @@ const void *ptx_module_stub(const struct ptx_module *module, size_t index);
 // Registers a __device__ (or __constant__) variable under the key `host`.
 void ptx_module_variable(struct ptx_module *module, void *host, const char *name, size_t size,
                          int constant);
+// What __cudaRegisterFatBinary returned, to register other things.
+void **ptx_module_handle(const struct ptx_module *module);
 // Ends the registration of kernels and variables; call it once, before the first launch.
 void ptx_module_end(struct ptx_module *module);
 void ptx_module_unregister(struct ptx_module *module);
