@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "irt_core.h"
+#include "shim/core/capture.h"
 #include "shim/core/device.h"
 #include "shim/core/error.h"
 #include "shim/core/error_log.h"
@@ -76,7 +77,10 @@ cudaError_t irt_api_enter(enum irt_fn fn)
         return cudaErrorNotPermitted;
     }
     error = irt_device_error(irt_device_current());
-    return error && !works_on_lost_device(fn) ? error : cudaSuccess;
+    if (error && !works_on_lost_device(fn)) {
+        return error;
+    }
+    return irt_capture_check_call(fn);
 }
 
 cudaError_t irt_api_enter_noinit(enum irt_fn fn)

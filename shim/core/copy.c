@@ -218,6 +218,11 @@ static cudaError_t copy_box(struct irtb_copy *box, const struct endpoint *dst,
                             const struct endpoint *src, cudaStream_t handle,
                             enum irt_copy_mode mode)
 {
+    struct irt_stream *stream;
+    if ((mode == IRT_COPY_ASYNC || mode == IRT_COPY_ORDERED) &&
+        irt_capture_enter(handle, &stream)) {
+        return irt_capture_copy(stream, box);
+    }
     bool to_host = dst->side == SIDE_PAGEABLE || dst->side == SIDE_PINNED;
     bool from_host = src->side == SIDE_PAGEABLE || src->side == SIDE_PINNED;
     bool wait;
@@ -241,7 +246,6 @@ static cudaError_t copy_box(struct irtb_copy *box, const struct endpoint *dst,
         wait = dst->side != SIDE_DEVICE || src->side != SIDE_DEVICE;
         break;
     }
-    struct irt_stream *stream;
     cudaError_t error = irt_stream_enter(handle, &stream);
     if (error) {
         return error;
@@ -251,6 +255,47 @@ static cudaError_t copy_box(struct irtb_copy *box, const struct endpoint *dst,
     }
     error = irt_backend()->copy(stream->backend, box);
     return wait ? irt_stream_leave_wait(stream, error) : irt_stream_leave(stream, error);
+}
+
+// The checks of a copy that is not empty; `copy` is the box with devices and kind.
+static cudaError_t resolve(const struct irtb_copy *box, enum cudaMemcpyKind kind,
+                           struct irtb_copy *copy, struct endpoint *dst, struct endpoint *src)
+{
+    size_t dst_extent;
+    size_t src_extent;
+    if (!box_extent(box->width, box->height, box->depth, box->dst_pitch, box->dst_slice,
+                    &dst_extent) ||
+        !box_extent(box->width, box->height, box->depth, box->src_pitch, box->src_slice,
+                    &src_extent)) {
+        return cudaErrorInvalidValue;
+    }
+    cudaError_t error = classify(box->dst, dst_extent, wanted_of(kind, false), dst);
+    if (!error) {
+        error = classify(box->src, src_extent, wanted_of(kind, true), src);
+    }
+    if (!error) {
+        *copy = *box;
+        copy->dst_device = dst->device;
+        copy->src_device = src->device;
+        copy->kind = kind_of(copy);
+    }
+    return error;
+}
+
+cudaError_t irt_copy_resolve(const struct irtb_copy *box, enum cudaMemcpyKind kind,
+                             struct irtb_copy *ret_box)
+{
+    struct endpoint dst;
+    struct endpoint src;
+    cudaError_t error = irt_copy_check_kind(kind);
+    if (error) {
+        return error;
+    }
+    if (box->width == 0 || box->height == 0 || box->depth == 0) {
+        *ret_box = (struct irtb_copy){.kind = kind};
+        return cudaSuccess;
+    }
+    return resolve(box, kind, ret_box, &dst, &src);
 }
 
 cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind, cudaStream_t stream,
@@ -263,28 +308,32 @@ cudaError_t irt_copy_run(const struct irtb_copy *box, enum cudaMemcpyKind kind, 
     if (box->width == 0 || box->height == 0 || box->depth == 0) {
         return mode == IRT_COPY_CHECK ? cudaSuccess : check_stream(stream);
     }
-    struct irtb_copy copy = *box;
+    struct irtb_copy copy;
     struct endpoint dst;
     struct endpoint src;
-    size_t dst_extent;
-    size_t src_extent;
-    if (!box_extent(box->width, box->height, box->depth, box->dst_pitch, box->dst_slice,
-                    &dst_extent) ||
-        !box_extent(box->width, box->height, box->depth, box->src_pitch, box->src_slice,
-                    &src_extent)) {
-        return cudaErrorInvalidValue;
-    }
-    error = classify(box->dst, dst_extent, wanted_of(kind, false), &dst);
-    if (!error) {
-        error = classify(box->src, src_extent, wanted_of(kind, true), &src);
-    }
+    error = resolve(box, kind, &copy, &dst, &src);
     if (error || mode == IRT_COPY_CHECK) {
         return error;
     }
-    copy.dst_device = dst.device;
-    copy.src_device = src.device;
-    copy.kind = kind_of(&copy);
     return copy_box(&copy, &dst, &src, stream, mode);
+}
+
+static cudaError_t fill_target(const struct irtb_fill *fill, struct endpoint *ret_dst)
+{
+    size_t extent;
+    size_t width;
+    if (__builtin_mul_overflow(fill->width, fill->element_size, &width) ||
+        !box_extent(width, fill->height, fill->depth, fill->pitch, fill->slice, &extent)) {
+        return cudaErrorInvalidValue;
+    }
+    return classify(fill->dst, extent, WANT_DEVICE, ret_dst);
+}
+
+cudaError_t irt_fill_check(const struct irtb_fill *fill)
+{
+    struct endpoint dst;
+    bool empty = fill->width == 0 || fill->height == 0 || fill->depth == 0;
+    return empty ? cudaSuccess : fill_target(fill, &dst);
 }
 
 cudaError_t irt_fill_run(const struct irtb_fill *fill, cudaStream_t handle, enum irt_copy_mode mode)
@@ -292,13 +341,12 @@ cudaError_t irt_fill_run(const struct irtb_fill *fill, cudaStream_t handle, enum
     if (fill->width == 0 || fill->height == 0 || fill->depth == 0) {
         return check_stream(handle);
     }
-    size_t extent;
     struct endpoint dst;
-    if (!box_extent(fill->width, fill->height, fill->depth, fill->pitch, fill->slice, &extent)) {
-        return cudaErrorInvalidValue;
-    }
-    cudaError_t error = classify(fill->dst, extent, WANT_DEVICE, &dst);
+    cudaError_t error = fill_target(fill, &dst);
     struct irt_stream *stream;
+    if (!error && mode == IRT_COPY_ASYNC && irt_capture_enter(handle, &stream)) {
+        return irt_capture_fill(stream, fill);
+    }
     if (!error) {
         error = irt_stream_enter(handle, &stream);
     }

@@ -19,6 +19,7 @@ static struct irt_handle_table events = IRT_HANDLE_TABLE(IRT_HANDLE_EVENT, destr
 static void destroy(void *object)
 {
     struct irt_event *event = object;
+    irt_capture_forget_event(event);
     irt_backend()->event_destroy(event->backend);
     free(event);
 }
@@ -31,6 +32,11 @@ cudaError_t irt_event_get(cudaEvent_t handle, struct irt_event **ret_event)
     }
     *ret_event = event;
     return cudaSuccess;
+}
+
+void irt_event_ref(struct irt_event *event)
+{
+    irt_handle_ref(&events, event->handle);
 }
 
 void irt_event_put(struct irt_event *event)
@@ -57,8 +63,16 @@ cudaError_t irt_event_record(struct irt_event *event, struct irt_stream *stream)
     cudaError_t e = irt_backend()->event_record(event->backend, stream->backend);
     if (!e) {
         atomic_store_explicit(&event->recorded, true, memory_order_release);
+        atomic_store_explicit(&event->capture.id, 0, memory_order_release);
     }
     return e;
+}
+
+void irt_event_note_record(struct irt_event *event, struct irt_stream *stream)
+{
+    irt_depend_point(stream, &event->view);
+    atomic_store_explicit(&event->recorded, true, memory_order_release);
+    atomic_store_explicit(&event->capture.id, 0, memory_order_release);
 }
 
 cudaError_t irt_event_adopt(struct irt_device *device, unsigned flags, struct irtb_event *backend,
@@ -108,11 +122,29 @@ cudaError_t irt_core_cudaEventDestroy(cudaEvent_t event)
     return irt_handle_close(&events, event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
+static cudaError_t record(struct irt_event *event, struct irt_stream *stream, bool external)
+{
+    if (stream->device != event->device) {
+        return cudaErrorInvalidResourceHandle;
+    }
+    if (atomic_load_explicit(&stream->capture.capture, memory_order_acquire)) {
+        return irt_capture_record(stream, event, external);
+    }
+    if (external) { // "This flag is invalid outside of stream capture"
+        return cudaErrorInvalidValue;
+    }
+    cudaError_t error = irt_stream_begin(stream);
+    if (!error) {
+        error = irt_event_record(event, stream);
+        irt_stream_end(stream);
+    }
+    return error;
+}
+
 cudaError_t irt_core_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
                                               unsigned int flags)
 {
-    // cudaEventRecordExternal has a meaning in stream capture only, and no stream captures.
-    if (flags != cudaEventRecordDefault) {
+    if (flags != cudaEventRecordDefault && flags != cudaEventRecordExternal) {
         return cudaErrorInvalidValue;
     }
     struct irt_event *e;
@@ -123,11 +155,7 @@ cudaError_t irt_core_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t st
     struct irt_stream *s;
     error = irt_stream_get(stream, &s);
     if (!error) {
-        error = s->device == e->device ? irt_stream_begin(s) : cudaErrorInvalidResourceHandle;
-        if (!error) {
-            error = irt_event_record(e, s);
-            irt_stream_end(s);
-        }
+        error = record(e, s, flags == cudaEventRecordExternal);
         irt_stream_put(s);
     }
     irt_event_put(e);
@@ -146,7 +174,10 @@ cudaError_t irt_core_cudaEventQuery(cudaEvent_t event)
     if (error) {
         return error;
     }
-    error = irt_backend()->event_query(e->backend);
+    error = irt_capture_check_event(e);
+    if (!error) {
+        error = irt_backend()->event_query(e->backend);
+    }
     if (!error) {
         error = irt_device_error(e->device);
     }
@@ -161,7 +192,10 @@ cudaError_t irt_core_cudaEventSynchronize(cudaEvent_t event)
     if (error) {
         return error;
     }
-    error = irt_backend()->event_synchronize(e->backend);
+    error = irt_capture_check_event(e);
+    if (!error) {
+        error = irt_backend()->event_synchronize(e->backend);
+    }
     if (!error) {
         error = irt_device_error(e->device);
     }
@@ -173,6 +207,10 @@ static cudaError_t elapsed(struct irt_event *start, struct irt_event *end, doubl
 {
     struct irt_event *const both[] = {start, end};
     for (int i = 0; i < 2; i++) {
+        cudaError_t e = irt_capture_check_event(both[i]);
+        if (e) {
+            return e;
+        }
         if ((both[i]->flags & cudaEventDisableTiming) ||
             !atomic_load_explicit(&both[i]->recorded, memory_order_acquire)) {
             return cudaErrorInvalidResourceHandle;
@@ -213,9 +251,29 @@ cudaError_t irt_core_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEven
     return e;
 }
 
+static cudaError_t wait_for(struct irt_stream *stream, struct irt_event *event, bool external)
+{
+    bool captures = atomic_load_explicit(&stream->capture.capture, memory_order_acquire) != NULL;
+    if (external && !captures) {
+        return cudaErrorInvalidValue;
+    }
+    if (captures || atomic_load_explicit(&event->capture.id, memory_order_acquire)) {
+        return irt_capture_wait(stream, event, external);
+    }
+    cudaError_t error = irt_stream_begin(stream);
+    if (!error) {
+        error = irt_backend()->stream_wait_event(stream->backend, event->backend);
+        if (!error) {
+            irt_depend_wait(stream, &event->view);
+        }
+        irt_stream_end(stream);
+    }
+    return error;
+}
+
 cudaError_t irt_core_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
-    if (flags != cudaEventWaitDefault) { // cudaEventWaitExternal: as above
+    if (flags != cudaEventWaitDefault && flags != cudaEventWaitExternal) {
         return cudaErrorInvalidValue;
     }
     struct irt_event *e;
@@ -224,13 +282,10 @@ cudaError_t irt_core_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
         return error;
     }
     struct irt_stream *s;
-    error = irt_stream_enter(stream, &s);
+    error = irt_stream_get(stream, &s);
     if (!error) {
-        error = irt_backend()->stream_wait_event(s->backend, e->backend);
-        if (!error) {
-            irt_depend_wait(s, &e->view);
-        }
-        error = irt_stream_leave(s, error);
+        error = wait_for(s, e, flags == cudaEventWaitExternal);
+        irt_stream_put(s);
     }
     irt_event_put(e);
     return error;

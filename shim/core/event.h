@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "shim/core/capture.h"
 #include "shim/core/depend.h"
 #include "shim/core/device.h"
 
@@ -17,11 +18,13 @@ struct irt_event {
     unsigned flags; // as given to cudaEventCreateWithFlags
     _Atomic bool recorded;
     struct irt_view view; // of the newest record (depend.h)
+    struct irt_event_capture capture; // capture.h
 };
 
 // The event of a handle with one more reference; cudaErrorInvalidResourceHandle when it is none.
 cudaError_t irt_event_get(cudaEvent_t handle, struct irt_event **ret_event);
 void irt_event_put(struct irt_event *event);
+void irt_event_ref(struct irt_event *event); // one more, for who holds one
 
 // A new handle for an event of the backend, which is destroyed when that fails.
 cudaError_t irt_event_adopt(struct irt_device *device, unsigned flags, struct irtb_event *backend,
@@ -31,6 +34,9 @@ cudaError_t irt_event_adopt(struct irt_device *device, unsigned flags, struct ir
 // that both belong to one device.
 struct irt_stream;
 cudaError_t irt_event_record(struct irt_event *event, struct irt_stream *stream);
+
+// What is to be noted before a record that the backend makes by itself, in a graph's launch.
+void irt_event_note_record(struct irt_event *event, struct irt_stream *stream);
 
 // cudaDeviceReset: makes every event of the device invalid.
 void irt_event_reset_device(struct irt_device *device);

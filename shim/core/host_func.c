@@ -28,6 +28,15 @@ bool irt_stream_in_host_function(void)
     return depth > 0;
 }
 
+void irt_run_host_function(void (*function)(void *), void *argument)
+{
+    cudaError_t last = irt_error_peek();
+    depth++;
+    function(argument);
+    depth--;
+    irt_error_set_last(last);
+}
+
 static void run(void *argument)
 {
     struct host_call call = *(struct host_call *)argument;
@@ -67,8 +76,12 @@ static cudaError_t enqueue(cudaStream_t stream, const struct host_call *call)
 
 cudaError_t irt_core_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
 {
+    struct irt_stream *s;
     if (!fn) {
         return cudaErrorInvalidValue;
+    }
+    if (irt_capture_enter(stream, &s)) {
+        return irt_capture_host(s, fn, userData, 0);
     }
     return enqueue(stream, &(struct host_call){.function = fn, .user_data = userData});
 }

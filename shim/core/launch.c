@@ -207,8 +207,24 @@ static cudaError_t record_events(const struct irt_launch_request *request,
     return cudaSuccess;
 }
 
+// Puts the launch and the records of its events into the stream.
+static cudaError_t run(struct irt_stream *stream, const struct irt_launch_request *request,
+                       const struct irtb_launch *launch, struct irt_event *const *events)
+{
+    cudaError_t e = irt_stream_begin(stream);
+    if (!e) {
+        e = irt_backend()->launch(stream->backend, launch);
+        if (!e) {
+            e = record_events(request, events, stream);
+        }
+        irt_stream_end(stream);
+    }
+    return !e && launch_blocking() ? irt_stream_wait(stream) : e;
+}
+
 static cudaError_t enqueue(struct irt_stream *stream, const struct irt_launch_request *request,
-                           const struct irtb_launch *launch)
+                           const struct irtb_launch *launch, struct irt_kernel *kernel,
+                           struct irt_loaded *loaded)
 {
     struct irt_event *events[IRT_LAUNCH_EVENTS];
     int held = 0;
@@ -225,15 +241,10 @@ static cudaError_t enqueue(struct irt_stream *stream, const struct irt_launch_re
             }
         }
     }
-    if (!e) {
-        e = irt_stream_begin(stream);
-        if (!e) {
-            e = irt_backend()->launch(stream->backend, launch);
-            if (!e) {
-                e = record_events(request, events, stream);
-            }
-            irt_stream_end(stream);
-        }
+    if (!e && atomic_load_explicit(&stream->capture.capture, memory_order_acquire)) {
+        e = irt_capture_launch(stream, kernel, loaded, request, events);
+    } else if (!e) {
+        e = run(stream, request, launch, events);
     }
     while (held > 0) {
         irt_event_put(events[--held]);
@@ -241,15 +252,13 @@ static cudaError_t enqueue(struct irt_stream *stream, const struct irt_launch_re
     return e;
 }
 
-static cudaError_t launch_in(struct irt_stream *stream, struct irt_kernel *kernel,
-                             const struct irt_launch_request *request)
+cudaError_t irt_launch_check(struct irt_kernel *kernel, struct irt_device *device,
+                             const struct irt_launch_request *request,
+                             struct irt_loaded **ret_loaded, dim3 *ret_cluster)
 {
-    struct irt_device *device = stream->device;
     const struct cudaDeviceProp *prop = &device->info.prop;
-    if (device != irt_device_current()) {
-        return cudaErrorInvalidResourceHandle;
-    }
     struct irt_loaded *loaded;
+    dim3 cluster = {1, 1, 1};
     cudaError_t e = irt_kernel_load(kernel, device, &loaded);
     if (!e) {
         e = check_shape(request, prop);
@@ -257,7 +266,6 @@ static cudaError_t launch_in(struct irt_stream *stream, struct irt_kernel *kerne
     if (!e) {
         e = check_kernel(request, loaded);
     }
-    dim3 cluster = {1, 1, 1};
     if (!e) {
         e = check_cluster(request, loaded, prop, &cluster);
     }
@@ -267,20 +275,36 @@ static cudaError_t launch_in(struct irt_stream *stream, struct irt_kernel *kerne
     if (!e) {
         e = irt_kernel_compile(loaded);
     }
+    if (!e) {
+        *ret_loaded = loaded;
+        *ret_cluster = cluster;
+    }
+    return e;
+}
+
+static cudaError_t launch_in(struct irt_stream *stream, struct irt_kernel *kernel,
+                             const struct irt_launch_request *request)
+{
+    if (stream->device != irt_device_current()) {
+        return cudaErrorInvalidResourceHandle;
+    }
+    struct irt_loaded *loaded;
+    dim3 cluster;
+    cudaError_t e = irt_launch_check(kernel, stream->device, request, &loaded, &cluster);
     if (e) {
         return e;
     }
-    e = enqueue(stream, request,
-                &(struct irtb_launch){
-                    .function = loaded->function,
-                    .grid = {request->grid.x, request->grid.y, request->grid.z},
-                    .block = {request->block.x, request->block.y, request->block.z},
-                    .cluster = {cluster.x, cluster.y, cluster.z},
-                    .dynamic_shared = (uint32_t)request->shared,
-                    .cooperative = request->cooperative,
-                    .arguments = request->arguments,
-                });
-    return !e && launch_blocking() ? irt_stream_wait(stream) : e;
+    return enqueue(stream, request,
+                   &(struct irtb_launch){
+                       .function = loaded->function,
+                       .grid = {request->grid.x, request->grid.y, request->grid.z},
+                       .block = {request->block.x, request->block.y, request->block.z},
+                       .cluster = {cluster.x, cluster.y, cluster.z},
+                       .dynamic_shared = (uint32_t)request->shared,
+                       .cooperative = request->cooperative,
+                       .arguments = request->arguments,
+                   },
+                   kernel, loaded);
 }
 
 cudaError_t irt_launch(struct irt_kernel *kernel, const struct irt_launch_request *request)

@@ -51,6 +51,13 @@ struct irt_launch_params {
 cudaError_t irt_launch_multi_device(const struct irt_launch_params *list, unsigned count,
                                     unsigned flags);
 
+// The checks of a launch on a device, whatever the stream, and the compilation of the kernel. The
+// cluster is the one that the launch gets, which the code may ask for. Errors: as irt_launch, without
+// those of streams and events. Hold no lock.
+cudaError_t irt_launch_check(struct irt_kernel *kernel, struct irt_device *device,
+                             const struct irt_launch_request *request,
+                             struct irt_loaded **ret_loaded, dim3 *ret_cluster);
+
 // Checks and enqueues. Errors: 98, 209, 218, 222 (the kernel), 9 (dimensions), 1 (shared memory,
 // arguments, launch bounds), 400 (stream of another device), 720 (cooperative grid too large), 912
 // (cluster does not divide the grid), 801 (clusters, cooperative launch where there is none).

@@ -8,6 +8,7 @@
 
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
+#include "shim/core/graph_memory.h"
 #include "shim/core/pool.h"
 #include "shim/dispatch/backend.h"
 
@@ -163,13 +164,36 @@ static bool is_for_free(const struct irt_memory *memory)
     }
 }
 
+// What a graph has allocated and not freed.
+static cudaError_t free_graph_memory(const struct irt_memory *memory)
+{
+    cudaError_t error;
+    bool gone;
+    struct irt_memory taken;
+    cudaError_t fault = irt_memory_drain(memory);
+    if (!irt_graph_memory_free(memory->start, &error, &gone, &taken)) {
+        return cudaErrorInvalidValue;
+    }
+    if (gone) {
+        error = irt_memory_release(&taken);
+    }
+    return fault ? fault : error;
+}
+
 cudaError_t irt_core_cudaFree(void *devPtr)
 {
     struct irt_memory memory;
     if (!devPtr) {
+        irt_device_activate(irt_device_current()); // what programs call cudaFree(0) for
         return cudaSuccess;
     }
-    if (!irt_memory_find(devPtr, &memory) || memory.start != devPtr || !is_for_free(&memory)) {
+    if (!irt_memory_find(devPtr, &memory) || memory.start != devPtr) {
+        return cudaErrorInvalidValue;
+    }
+    if (memory.type == IRT_MEMORY_GRAPH) {
+        return free_graph_memory(&memory);
+    }
+    if (!is_for_free(&memory)) {
         return cudaErrorInvalidValue;
     }
     if (!irt_memory_remove(devPtr, &memory)) {

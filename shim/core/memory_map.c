@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shim/core/advice.h"
+#include "shim/core/graph_memory.h"
 #include "shim/core/ipc.h"
 #include "shim/core/memory.h"
 #include "shim/core/pool.h"
@@ -212,6 +213,9 @@ cudaError_t irt_memory_release(const struct irt_memory *memory)
         return cudaSuccess;
     }
     switch (memory->type) {
+    case IRT_MEMORY_GRAPH:
+        irt_graph_memory_forget(memory->start); // still known after cudaDeviceReset only
+        return backend->memory_free(memory->device->id, IRTB_MEMORY_DEVICE, memory->start);
     case IRT_MEMORY_DEVICE:
         return backend->memory_free(memory->device->id, IRTB_MEMORY_DEVICE, memory->start);
     case IRT_MEMORY_HOST:

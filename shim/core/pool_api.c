@@ -18,10 +18,30 @@
 
 // ---- allocating and freeing ----
 
+// As a node of the graph that the stream captures; takes both references. The memory of graphs is
+// always that of a device.
+static cudaError_t allocate_captured(void **ptr, size_t size, struct irt_pool *pool,
+                                     struct irt_stream *stream)
+{
+    bool usable = !pool || (pool->place.kind == IRTB_MEMORY_DEVICE && !pool->imported);
+    struct cudaMemPoolProps props = {
+        .allocType = cudaMemAllocationTypePinned,
+        .location = {.type = cudaMemLocationTypeDevice,
+                     .id = pool ? pool->device->ordinal : stream->device->ordinal}};
+    if (pool) {
+        irt_pool_put(pool);
+    }
+    return usable && size ? irt_capture_alloc(stream, &props, size, ptr)
+                          : irt_capture_refuse(stream);
+}
+
 // From `pool`, whose reference it takes, or (NULL) from the current one of the stream's device.
 static cudaError_t allocate(void **ptr, size_t size, struct irt_pool *pool, cudaStream_t handle)
 {
     struct irt_stream *stream;
+    if (irt_capture_enter(handle, &stream)) {
+        return allocate_captured(ptr, size, pool, stream);
+    }
     cudaError_t error = irt_stream_get(handle, &stream);
     if (error) {
         if (pool) {
@@ -104,6 +124,9 @@ cudaError_t irt_core_cudaFreeAsync(void *devPtr, cudaStream_t hStream)
     struct irt_stream *stream;
     if (!devPtr) {
         return cudaErrorInvalidValue;
+    }
+    if (irt_capture_enter(hStream, &stream)) {
+        return irt_capture_free(stream, devPtr);
     }
     cudaError_t error = irt_stream_enter(hStream, &stream);
     if (error) {

@@ -27,6 +27,7 @@ static _Atomic unsigned long long next_id = 1;
 static void destroy(void *object)
 {
     struct irt_stream *stream = object;
+    irt_capture_forget_stream(stream);
     if (stream->ordered) {
         irt_order_remove(stream);
     }
@@ -159,7 +160,8 @@ void irt_stream_put(struct irt_stream *stream)
 
 cudaError_t irt_stream_begin(struct irt_stream *stream)
 {
-    return irt_order_begin(stream);
+    cudaError_t e = irt_capture_check_stream(stream);
+    return e ? e : irt_order_begin(stream);
 }
 
 void irt_stream_end(struct irt_stream *stream)
@@ -174,7 +176,7 @@ cudaError_t irt_stream_enter(cudaStream_t handle, struct irt_stream **ret_stream
     if (e) {
         return e;
     }
-    e = irt_order_begin(stream);
+    e = irt_stream_begin(stream);
     if (e) {
         irt_stream_put(stream);
         return e;
@@ -205,7 +207,10 @@ cudaError_t irt_stream_leave_wait(struct irt_stream *stream, cudaError_t error)
 
 cudaError_t irt_stream_wait(struct irt_stream *stream)
 {
-    cudaError_t e = stream->kind == IRT_STREAM_LEGACY ? irt_order_join(stream) : cudaSuccess;
+    cudaError_t e = irt_capture_check_stream(stream);
+    if (!e && stream->kind == IRT_STREAM_LEGACY) {
+        e = irt_order_join(stream);
+    }
     if (!e) {
         e = irt_backend()->stream_synchronize(stream->backend);
     }
@@ -214,7 +219,10 @@ cudaError_t irt_stream_wait(struct irt_stream *stream)
 
 cudaError_t irt_stream_poll(struct irt_stream *stream)
 {
-    cudaError_t e = irt_backend()->stream_query(stream->backend);
+    cudaError_t e = irt_capture_check_stream(stream);
+    if (!e) {
+        e = irt_backend()->stream_query(stream->backend);
+    }
     if (!e && stream->kind == IRT_STREAM_LEGACY) {
         e = irt_order_poll(stream);
     }
@@ -410,9 +418,13 @@ cudaError_t irt_core_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr,
     if (e) {
         return e;
     }
+    e = irt_capture_check_stream(s);
     bool shared_stream = s->kind == IRT_STREAM_LEGACY;
     bool pageable = s->device->info.prop.pageableMemoryAccess != 0;
     irt_stream_put(s);
+    if (e) {
+        return e;
+    }
 
     bool single = flags == cudaMemAttachSingle;
     if ((!single && flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) ||
@@ -432,20 +444,4 @@ cudaError_t irt_core_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr,
 cudaError_t irt_core_cudaCtxResetPersistingL2Cache(void)
 {
     return cudaSuccess;
-}
-
-// No stream captures: cudaStreamBeginCapture is not supported yet and says so.
-cudaError_t irt_core_cudaStreamIsCapturing(cudaStream_t stream,
-                                           enum cudaStreamCaptureStatus *pCaptureStatus)
-{
-    struct irt_stream *s;
-    if (!pCaptureStatus) {
-        return cudaErrorInvalidValue;
-    }
-    cudaError_t e = irt_stream_get(stream, &s);
-    if (!e) {
-        *pCaptureStatus = cudaStreamCaptureStatusNone;
-        irt_stream_put(s);
-    }
-    return e;
 }

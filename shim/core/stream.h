@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "shim/core/depend.h"
+#include "shim/core/capture.h"
 #include "shim/core/device.h"
 
 // The range that cudaDeviceGetStreamPriorityRange reports; lower numbers are more urgent.
@@ -38,6 +39,10 @@ struct irt_stream_hints {
     cudaLaunchMemSyncDomainMap map;
     cudaLaunchMemSyncDomain domain;
 };
+
+// Whether the members are in range (stream_attribute.c). Source: cudaAccessPolicyWindow.
+bool irt_access_window_is_valid(const struct cudaAccessPolicyWindow *window,
+                                const struct cudaDeviceProp *prop);
 
 struct irt_stream {
     // Constant after creation.
@@ -60,6 +65,7 @@ struct irt_stream {
     struct irt_view view; // depend.h
     // Guarded by the lock of stream_attribute.c.
     struct irt_stream_hints hints;
+    struct irt_stream_capture capture; // capture.h
 };
 
 // The stream of a handle with one more reference. cudaStreamLegacy and 0 mean the legacy stream,
@@ -108,6 +114,9 @@ cudaError_t irt_stream_poll(struct irt_stream *stream);
 // True while the calling thread runs a host function or callback of a stream: irt_api_enter then
 // answers cudaErrorNotPermitted (800). One load.
 bool irt_stream_in_host_function(void);
+
+// Calls a function of the application like that. No lock held.
+void irt_run_host_function(void (*function)(void *), void *argument);
 
 // cudaDeviceReset: makes every stream of the device invalid, the default streams too (they come
 // back at their next use). All work has ended.

@@ -13,6 +13,7 @@ enum irt_rank {
     IRT_RANK_REGISTRY, // registered modules
     IRT_RANK_DEVICE,   // state of one device
     IRT_RANK_MODULE,   // one module
+    IRT_RANK_EXEC,     // one instantiated graph
     IRT_RANK_GRAPH,    // structure of graphs
     IRT_RANK_STREAM,   // order of work: held around enqueueing operations of the backend
     IRT_RANK_EVENT,
