@@ -117,10 +117,7 @@ void exec_event_destroy(struct irtb_event *event)
 
 static struct exec_shared *shared_of(struct irtb_event *event)
 {
-    pthread_mutex_lock(&event->lock);
-    struct exec_shared *shared = exec_shared_ref(event->shared);
-    pthread_mutex_unlock(&event->lock);
-    return shared;
+    return exec_shared_ref(atomic_load_explicit(&event->shared, memory_order_acquire));
 }
 
 // Whether the newest record is one of another process; then the shared part, referenced, and the
@@ -128,9 +125,12 @@ static struct exec_shared *shared_of(struct irtb_event *event)
 static bool is_foreign(struct irtb_event *event, struct exec_shared **ret_shared,
                        uint64_t *ret_number)
 {
+    struct exec_shared *shared = atomic_load_explicit(&event->shared, memory_order_acquire);
+    if (!shared) {
+        return false;
+    }
     pthread_mutex_lock(&event->lock);
-    struct exec_shared *shared = event->shared;
-    uint64_t newest = shared ? exec_shared_newest(shared) : 0;
+    uint64_t newest = exec_shared_newest(shared);
     bool foreign = newest != 0 && !(event->record && event->record->number == newest);
     if (foreign) {
         *ret_shared = exec_shared_ref(shared);
@@ -352,23 +352,25 @@ cudaError_t exec_event_export(struct irtb_event *event, struct irtb_share *ret_s
 {
     cudaError_t error = cudaSuccess;
     pthread_mutex_lock(&event->lock);
-    if (!event->shared) {
-        event->shared = exec_shared_create();
-        error = event->shared ? cudaSuccess : cudaErrorMapBufferObjectFailed;
+    struct exec_shared *shared = atomic_load(&event->shared);
+    if (!shared) {
+        shared = exec_shared_create();
+        error = shared ? cudaSuccess : cudaErrorMapBufferObjectFailed;
         struct exec_record *record = event->record;
-        if (record && event->shared) { // recorded already: other processes wait for that, too
+        if (record && shared) { // recorded already: other processes wait for that, too
             pthread_mutex_lock(&record->lock);
-            if (!atomic_load(&record->done) && exec_shared_begin(event->shared, &record->number)) {
-                record->shared = exec_shared_ref(event->shared);
+            if (!atomic_load(&record->done) && exec_shared_begin(shared, &record->number)) {
+                record->shared = exec_shared_ref(shared);
             }
             pthread_mutex_unlock(&record->lock);
         }
-    } else if (!exec_shared_is_own(event->shared)) {
+        atomic_store_explicit(&event->shared, shared, memory_order_release);
+    } else if (!exec_shared_is_own(shared)) {
         error = cudaErrorInvalidResourceHandle;
     }
     if (!error) {
         struct cpu_share share;
-        exec_shared_name(event->shared, &share);
+        exec_shared_name(shared, &share);
         memcpy(ret_share, &share, sizeof share);
     }
     pthread_mutex_unlock(&event->lock);
@@ -392,7 +394,7 @@ cudaError_t exec_event_import(const struct irtb_share *share, struct irtb_event 
         exec_shared_unref(shared);
         return error;
     }
-    (*ret_event)->shared = shared;
+    atomic_store(&(*ret_event)->shared, shared);
     return cudaSuccess;
 }
 

@@ -95,7 +95,7 @@ struct exec_record {
 struct irtb_event {
     pthread_mutex_t lock;
     struct exec_record *record; // lock; NULL while never recorded
-    struct exec_shared *shared; // lock; NULL while no other process knows it
+    struct exec_shared *_Atomic shared; // set under the lock, once; NULL: only this process's
     bool timing, blocking;
 };
 
