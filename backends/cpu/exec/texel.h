@@ -33,6 +33,36 @@ EXEC_INLINE float exec_half_to_float(uint16_t half)
     return number;
 }
 
+// Four bytes as numbers 0 to 255; four halves.
+EXEC_INLINE texel_float exec_bytes_to_float(const unsigned char *at)
+{
+    typedef uint8_t bytes __attribute__((vector_size(16)));
+    typedef uint16_t shorts __attribute__((vector_size(16)));
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    bytes b = (bytes)(texel_bits){word, 0, 0, 0};
+    const shorts zero = {0};
+    shorts wide = (shorts)__builtin_shufflevector(b, (bytes)zero, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
+                                                  5, 21, 6, 22, 7, 23);
+    return __builtin_convertvector(
+        (texel_int)__builtin_shufflevector(wide, zero, 0, 8, 1, 9, 2, 10, 3, 11), texel_float);
+}
+
+EXEC_INLINE texel_float exec_halves_to_float(const unsigned char *at)
+{
+    typedef uint16_t shorts __attribute__((vector_size(16)));
+    typedef uint64_t longs __attribute__((vector_size(16)));
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    shorts h = (shorts)(longs){word, 0};
+    const shorts zero = {0};
+    texel_bits bits = (texel_bits)__builtin_shufflevector(h, zero, 0, 8, 1, 9, 2, 10, 3, 11);
+    texel_bits magnitude = bits & 0x7fff;
+    texel_bits number = (texel_bits)((texel_float)(magnitude << 13) * 0x1p112f);
+    number |= (texel_bits)(magnitude >= 0x7c00) & 0x7f800000u;
+    return (texel_float)(number | (bits & 0x8000) << 16);
+}
+
 // Rounds to nearest even; NaN becomes the canonical 0x7fff.
 uint16_t exec_float_to_half(float number);
 

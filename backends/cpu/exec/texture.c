@@ -329,7 +329,7 @@ static struct exec_words texture_1d(uint64_t object, float x)
 {
     const struct exec_texture *t = check(object);
     if (t->kind == EXEC_IMAGE_1D && t->level_count == 1) {
-        return words_of(exec_sample_plain(t, x, 0, 1));
+        return words_of(exec_sample_1d(t, x));
     }
     return general(object, x, 0, 0, EXEC_GEOMETRY_1D);
 }
@@ -338,13 +338,17 @@ static struct exec_words texture_2d(uint64_t object, float x, float y)
 {
     const struct exec_texture *t = check(object);
     if (t->kind == EXEC_IMAGE_2D && t->level_count == 1) {
-        return words_of(exec_sample_plain(t, x, y, 2));
+        return words_of(exec_sample_2d(t, x, y));
     }
     return general(object, x, y, 0, EXEC_GEOMETRY_2D);
 }
 
 static struct exec_words texture_3d(uint64_t object, float x, float y, float z)
 {
+    const struct exec_texture *t = check(object);
+    if (t->kind == EXEC_IMAGE_3D && t->level_count == 1) {
+        return words_of(exec_sample_3d(t, x, y, z));
+    }
     return general(object, x, y, z, EXEC_GEOMETRY_3D);
 }
 

@@ -54,6 +54,7 @@ texel_bits exec_fetch_level(const struct exec_texture *texture,
 // coordinate (*ret_major); ties: z before y before x. Faces in order +x -x +y -y +z -z; Programming
 // Guide, "Cubemap Textures".
 unsigned exec_cube_face(const float at[3], float ret_place[2], float *ret_major);
-// The usual two-dimensional and one-dimensional formats without the general code; level 0.
-texel_bits exec_sample_plain(const struct exec_texture *texture, float x, float y,
-                             unsigned dimensions);
+// Level 0, fast for the usual formats.
+texel_bits exec_sample_1d(const struct exec_texture *texture, float x);
+texel_bits exec_sample_2d(const struct exec_texture *texture, float x, float y);
+texel_bits exec_sample_3d(const struct exec_texture *texture, float x, float y, float z);

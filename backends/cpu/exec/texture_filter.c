@@ -423,80 +423,159 @@ texel_bits exec_gather_level(const struct exec_texture *t, const struct exec_ima
 
 // ---------------------------------------------------------------- usual formats
 
-// Point or linear filter in one or two dimensions with the format known to the compiler. `scale`
-// divides after the filter (unsigned normalised formats). False: at the border, not done.
-EXEC_INLINE bool plain(const struct exec_texture *t, float x, float y, unsigned dimensions,
-                       unsigned channel, unsigned channels, float scale, texel_bits *ret)
+// Addresses of the texels that a filter reads: `rows` rows (1, 2 or 4; y before z), two texels each
+// (one when the filter is point), and the weights of the second ones.
+struct taps {
+    const unsigned char *row[4];
+    size_t low, high;
+    float weight[3];
+};
+
+// Level 0, element size known to the compiler. False: a texel is the border.
+EXEC_INLINE bool find_taps(const struct exec_texture *t, const float at[3], unsigned dimensions,
+                           size_t size, bool linear, struct taps *ret)
 {
     const struct exec_image_level *level = t->levels;
     bool normalized = t->normalized_coords != 0;
-    size_t size = channels * (channel == EXEC_CHANNEL_F32 ? 4u : 1u);
-#define TEXEL(at)                                                                       \
-    (scale != 0                                                                         \
-         ? __builtin_convertvector((texel_int)exec_texel_integer(channel, channels, (at)), \
-                                   texel_float)                                         \
-         : exec_texel_number(channel, channels, (at)))
-    texel_float texel;
+    if (!linear) {
+        int32_t i = axis_point(at[0], level->width, t->address[0], normalized), j = 0, k = 0;
+        if (dimensions > 1) {
+            j = axis_point(at[1], level->height, t->address[1], normalized);
+        }
+        if (dimensions > 2) {
+            k = axis_point(at[2], level->depth, t->address[2], normalized);
+        }
+        ret->row[0] = row_of(level, (uint32_t)j, (uint32_t)k) + (uint64_t)(uint32_t)i * size;
+        return (i | j | k) >= 0;
+    }
+    struct axis a = axis_linear(at[0], level->width, t->address[0], normalized);
+    struct axis b = {0, 0, 0}, c = {0, 0, 0};
+    if (dimensions > 1) {
+        b = axis_linear(at[1], level->height, t->address[1], normalized);
+    }
+    if (dimensions > 2) {
+        c = axis_linear(at[2], level->depth, t->address[2], normalized);
+    }
+    ret->low = (size_t)(uint32_t)a.low * size;
+    ret->high = (size_t)(uint32_t)a.high * size;
+    ret->row[0] = row_of(level, (uint32_t)b.low, (uint32_t)c.low);
+    ret->row[1] = row_of(level, (uint32_t)b.high, (uint32_t)c.low);
+    ret->row[2] = row_of(level, (uint32_t)b.low, (uint32_t)c.high);
+    ret->row[3] = row_of(level, (uint32_t)b.high, (uint32_t)c.high);
+    ret->weight[0] = a.weight;
+    ret->weight[1] = b.weight;
+    ret->weight[2] = c.weight;
+    return (a.low | a.high | b.low | b.high | c.low | c.high) >= 0;
+}
+
+// Numbers of a texel before the division of unsigned normalised formats.
+EXEC_INLINE float load_one(unsigned channel, const unsigned char *at)
+{
+    return channel == EXEC_CHANNEL_U8 ? (float)*at : exec_channel_number(channel, at, 0);
+}
+
+EXEC_INLINE texel_float load_all(unsigned channel, unsigned channels, const unsigned char *at)
+{
+    if (channels == 4 && channel == EXEC_CHANNEL_U8) {
+        return exec_bytes_to_float(at);
+    }
+    if (channels == 4 && channel == EXEC_CHANNEL_F16) {
+        return exec_halves_to_float(at);
+    }
+    return exec_texel_number(channel, channels, at);
+}
+
+// Both forms of the filter, for one channel as a scalar and for all as a vector.
+#define ROW(i, LOAD)                                                                  \
+    ((1 - taps->weight[0]) * LOAD(taps->row[i] + taps->low) +                         \
+     taps->weight[0] * LOAD(taps->row[i] + taps->high))
+#define PLANE(i, LOAD)                                                                \
+    ((1 - taps->weight[1]) * ROW(i, LOAD) + taps->weight[1] * ROW((i) + 1, LOAD))
+#define FILTER(LOAD)                                                                  \
+    (!linear           ? LOAD(taps->row[0])                                           \
+     : dimensions == 1 ? ROW(0, LOAD)                                                 \
+     : dimensions == 2                                                                \
+         ? PLANE(0, LOAD)                                                             \
+         : (1 - taps->weight[2]) * PLANE(0, LOAD) + taps->weight[2] * PLANE(2, LOAD))
+
+#define LOAD_ONE(at) load_one(channel, (at))
+#define LOAD_ALL(at) load_all(channel, channels, (at))
+
+EXEC_INLINE texel_bits filter_taps(const struct taps *taps, unsigned dimensions, unsigned channel,
+                                   unsigned channels, bool linear)
+{
+    float scale = channel == EXEC_CHANNEL_U8 ? 255.0f : 1.0f;
+    if (channels == 1) {
+        float value = FILTER(LOAD_ONE);
+        return bits_of((texel_float){value / scale, 0, 0, 1});
+    }
+    texel_float value = FILTER(LOAD_ALL);
+    return bits_of(scale == 1 ? value : value / scale);
+}
+
+// False: not done, something is not usual about it.
+EXEC_INLINE bool plain(const struct exec_texture *t, const float at[3], unsigned dimensions,
+                       unsigned channel, unsigned channels, texel_bits *ret)
+{
+    struct taps taps;
+    size_t size = channels * (channel == EXEC_CHANNEL_F32   ? 4u
+                              : channel == EXEC_CHANNEL_F16 ? 2u
+                                                            : 1u);
     if (t->filter == EXEC_FILTER_POINT) {
-        int32_t i = axis_point(x, level->width, t->address[0], normalized);
-        int32_t j =
-            dimensions > 1 ? axis_point(y, level->height, t->address[1], normalized) : 0;
-        if ((i | j) < 0) {
+        if (!find_taps(t, at, dimensions, size, false, &taps)) {
             return false;
         }
-        texel = TEXEL(level->base + (uint64_t)(uint32_t)j * level->row_pitch +
-                      (uint64_t)(uint32_t)i * size);
-    } else {
-        struct axis a = axis_linear(x, level->width, t->address[0], normalized), b = {0, 0, 0};
-        if (dimensions > 1) {
-            b = axis_linear(y, level->height, t->address[1], normalized);
-        }
-        if ((a.low | a.high | b.low | b.high) < 0) {
-            return false;
-        }
-        size_t low = (size_t)a.low * size, high = (size_t)a.high * size;
-        const unsigned char *row = level->base + (uint64_t)(uint32_t)b.low * level->row_pitch;
-        texel = mix(TEXEL(row + low), TEXEL(row + high), a.weight);
-        if (dimensions > 1) {
-            row = level->base + (uint64_t)(uint32_t)b.high * level->row_pitch;
-            texel = mix(texel, mix(TEXEL(row + low), TEXEL(row + high), a.weight), b.weight);
-        }
+        *ret = filter_taps(&taps, dimensions, channel, channels, false);
+        return true;
     }
-#undef TEXEL
-    if (scale != 0) {
-        texel /= scale;
-        for (unsigned i = channels; i < 4; i++) {
-            texel[i] = i == 3;
-        }
+    if (!find_taps(t, at, dimensions, size, true, &taps)) {
+        return false;
     }
-    *ret = bits_of(texel);
+    *ret = filter_taps(&taps, dimensions, channel, channels, true);
     return true;
 }
 
-texel_bits exec_sample_plain(const struct exec_texture *t, float x, float y, unsigned dimensions)
+EXEC_INLINE texel_bits sample_plain(const struct exec_texture *t, const float at[3],
+                                    unsigned dimensions)
 {
     texel_bits result;
     bool done = false;
     if (!t->srgb) {
         switch (t->channel << 4 | t->channels << 1 | (t->normalized_read != 0)) {
-#define CASE(channel, channels, normalized, scale)                                           \
-    case EXEC_CHANNEL_##channel << 4 | (channels) << 1 | (normalized):                       \
-        done = dimensions == 1 ? plain(t, x, y, 1, EXEC_CHANNEL_##channel, channels, scale, &result) \
-                               : plain(t, x, y, 2, EXEC_CHANNEL_##channel, channels, scale, &result); \
+#define CASE(channel, channels, normalized)                                       \
+    case EXEC_CHANNEL_##channel << 4 | (channels) << 1 | (normalized):            \
+        done = plain(t, at, dimensions, EXEC_CHANNEL_##channel, channels, &result); \
         break;
-            CASE(F32, 1, 0, 0)
-            CASE(F32, 2, 0, 0)
-            CASE(F32, 4, 0, 0)
-            CASE(U8, 1, 1, 255.0f)
-            CASE(U8, 4, 1, 255.0f)
+            CASE(F32, 1, 0)
+            CASE(F32, 2, 0)
+            CASE(F32, 4, 0)
+            CASE(F16, 1, 0)
+            CASE(F16, 4, 0)
+            CASE(U8, 1, 1)
+            CASE(U8, 4, 1)
 #undef CASE
         default:
             break;
         }
     }
     if (!done) {
-        struct exec_sample sample = {.at = {x, y, 0}, .dimensions = dimensions};
+        struct exec_sample sample = {.at = {at[0], at[1], at[2]}, .dimensions = dimensions};
         result = exec_sample_level(t, t->levels, &sample);
     }
     return result;
+}
+
+texel_bits exec_sample_1d(const struct exec_texture *t, float x)
+{
+    return sample_plain(t, (const float[3]){x, 0, 0}, 1);
+}
+
+texel_bits exec_sample_2d(const struct exec_texture *t, float x, float y)
+{
+    return sample_plain(t, (const float[3]){x, y, 0}, 2);
+}
+
+texel_bits exec_sample_3d(const struct exec_texture *t, float x, float y, float z)
+{
+    return sample_plain(t, (const float[3]){x, y, z}, 3);
 }
