@@ -207,6 +207,49 @@ Test(devices, peers)
     EXPECT(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(1));
 }
 
+Test(devices, links_between_devices)
+{
+    int value = -1;
+    const int last = device_count();
+    EXPECT(cudaErrorInvalidDevice,
+           cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, last));
+    EXPECT(cudaErrorInvalidDevice,
+           cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, -1, 0));
+    EXPECT(cudaErrorInvalidDevice,
+           cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0));
+    if (last < 2) {
+        return;
+    }
+    EXPECT(cudaErrorInvalidValue,
+           cudaDeviceGetP2PAttribute(NULL, cudaDevP2PAttrAccessSupported, 0, 1));
+    EXPECT(cudaErrorInvalidValue,
+           cudaDeviceGetP2PAttribute(&value, (enum cudaDeviceP2PAttr)0, 0, 1));
+    EXPECT(cudaErrorInvalidValue,
+           cudaDeviceGetP2PAttribute(&value, (enum cudaDeviceP2PAttr)99, 0, 1));
+    int can = -1, supported = -1, rank = -1, atomics = -1;
+    OK(cudaDeviceCanAccessPeer(&can, 0, 1));
+    OK(cudaDeviceGetP2PAttribute(&supported, cudaDevP2PAttrAccessSupported, 0, 1));
+    OK(cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrPerformanceRank, 0, 1));
+    OK(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, 0, 1));
+    cr_assert(supported == can && rank >= 0 && (atomics == 0 || can));
+#if CUDART_VERSION >= 13000
+    const enum cudaAtomicOperation operations[2] = {cudaAtomicOperationIntegerAdd,
+                                                    cudaAtomicOperationCAS},
+                                   wrong = (enum cudaAtomicOperation)99;
+    unsigned masks[2] = {77, 77};
+    EXPECT(cudaErrorInvalidDevice,
+           cudaDeviceGetP2PAtomicCapabilities(masks, operations, 2, 0, last));
+    EXPECT(cudaErrorInvalidDevice, cudaDeviceGetP2PAtomicCapabilities(masks, operations, 2, 1, 1));
+    EXPECT(cudaErrorInvalidValue, cudaDeviceGetP2PAtomicCapabilities(NULL, operations, 2, 0, 1));
+    EXPECT(cudaErrorInvalidValue, cudaDeviceGetP2PAtomicCapabilities(masks, NULL, 2, 0, 1));
+    EXPECT(cudaErrorInvalidValue, cudaDeviceGetP2PAtomicCapabilities(masks, operations, 0, 0, 1));
+    EXPECT(cudaErrorInvalidValue, cudaDeviceGetP2PAtomicCapabilities(masks, &wrong, 1, 0, 1));
+    cr_assert(masks[0] == 77);
+    OK(cudaDeviceGetP2PAtomicCapabilities(masks, operations, 2, 0, 1));
+    cr_assert((masks[0] != 0) == (atomics != 0) && (masks[1] != 0) == (atomics != 0));
+#endif
+}
+
 Test(devices, reset_frees_everything)
 {
     size_t before = 0, held = 0, after = 0, total = 0;
