@@ -299,7 +299,7 @@ cudaError_t irt_node_set_given(cudaGraphNode_t handle, const struct cudaGraphNod
     cudaError_t e = attributes_of(handle, given->type, &like);
     if (!e &&
         (given->type == cudaGraphNodeTypeMemAlloc || given->type == cudaGraphNodeTypeMemFree ||
-         given->type == cudaGraphNodeTypeGraph || given->type == cudaGraphNodeTypeConditional)) {
+         given->type == cudaGraphNodeTypeConditional)) {
         e = cudaErrorNotSupported;
     }
     if (!e) {

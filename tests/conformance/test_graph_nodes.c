@@ -1,0 +1,820 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nodes of every type: what adding them checks and copies, what GetParams gives back, what
+// SetParams may change, attributes of kernel nodes, the rules of allocation and conditional nodes.
+// Nothing is launched here.
+#include "graphs.h"
+
+TestSuite(graph_nodes, .timeout = 60);
+
+// ---- kernels ----
+
+static struct cudaKernelNodeParams fill_params(void **arguments)
+{
+    return (struct cudaKernelNodeParams){.func = (void *)kernel_stub(KERNEL_FILL),
+                                         .gridDim = dim(2, 1, 1),
+                                         .blockDim = dim(64, 1, 1),
+                                         .kernelParams = arguments};
+}
+
+Test(graph_nodes, kernel_arguments_are_copied)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph(), clone;
+    cudaGraphNode_t node, cloned;
+    struct cudaKernelNodeParams got;
+    void *memory;
+    int value = 5, count = 100;
+    OK(cudaMalloc(&memory, 1024));
+    void *arguments[] = {&memory, &value, &count};
+    struct cudaKernelNodeParams params = fill_params(arguments);
+    OK(cudaGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    OK(cudaGraphClone(&clone, graph));
+    void *const kept = memory;
+    memory = NULL;
+    value = count = -1;
+    memset(arguments, 0, sizeof(arguments));
+    OK(cudaGraphNodeFindInClone(&cloned, node, clone));
+    for (int i = 0; i < 2; i++) {
+        OK(cudaGraphKernelNodeGetParams(i ? cloned : node, &got));
+        cr_assert(got.func == params.func && got.gridDim.x == 2 && got.blockDim.x == 64);
+        cr_assert(!got.extra && got.kernelParams && got.sharedMemBytes == 0);
+        cr_assert(*(void **)got.kernelParams[0] == kept);
+        cr_assert(*(int *)got.kernelParams[1] == 5 && *(int *)got.kernelParams[2] == 100);
+    }
+    // What was given back can be set again, also in the other form.
+    OK(cudaGraphKernelNodeSetParams(node, &got));
+    struct {
+        void *memory;
+        int value, count;
+    } packed = {kept, 7, 8};
+    size_t size = sizeof(packed);
+    void *extra[] = {(void *)1, &packed, (void *)2, &size, NULL};
+    params.kernelParams = NULL;
+    params.extra = extra;
+    OK(cudaGraphKernelNodeSetParams(node, &params));
+    memset(&packed, 0xff, sizeof(packed));
+    OK(cudaGraphKernelNodeGetParams(node, &got));
+    cr_assert(!got.kernelParams && got.extra && got.extra != extra);
+    const int *back = NULL;
+    for (int i = 0; got.extra[i]; i += 2) {
+        if (got.extra[i] == (void *)1) {
+            back = got.extra[i + 1];
+        } else {
+            cr_assert(got.extra[i] == (void *)2 && *(size_t *)got.extra[i + 1] == 16);
+        }
+    }
+    cr_assert(back && back[2] == 7 && back[3] == 8);
+    OK(cudaGraphKernelNodeSetParams(node, &got));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphKernelNodeGetParams(cloned, &got));
+    cr_assert(*(int *)got.kernelParams[1] == 5);
+    OK(cudaGraphDestroy(clone));
+    OK(cudaFree(kept));
+}
+
+Test(graph_nodes, kernel_errors)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node, good, empty = empty_node(graph, NULL, 0);
+    void *memory = &memory;
+    int value = 0, count = 0;
+    void *arguments[] = {&memory, &value, &count};
+    struct cudaKernelNodeParams params = fill_params(arguments), p, got;
+    OK(cudaGraphAddKernelNode(&good, graph, NULL, 0, &params));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddKernelNode(NULL, graph, NULL, 0, &params));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeGetParams(good, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeGetParams(empty, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeGetParams(NULL, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeSetParams(empty, &params));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeSetParams(good, NULL));
+    p = params;
+    p.func = NULL;
+    EXPECT(cudaErrorInvalidDeviceFunction, cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    p.func = &p;
+    EXPECT(cudaErrorInvalidDeviceFunction, cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    EXPECT(cudaErrorInvalidDeviceFunction, cudaGraphKernelNodeSetParams(good, &p));
+    p = params;
+    p.gridDim.y = 0;
+    EXPECT(cudaErrorInvalidConfiguration, cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    p = params;
+    p.blockDim.x = 1 << 20;
+    EXPECT(cudaErrorInvalidConfiguration, cudaGraphKernelNodeSetParams(good, &p));
+    p = params;
+    p.sharedMemBytes = 1u << 30;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    p = params;
+    p.kernelParams = NULL;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    void *holes[] = {&memory, NULL, &count};
+    p.kernelParams = holes;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    // Both forms, lists without end, buffers that are too short.
+    char buffer[16];
+    size_t size = sizeof(buffer), small = 15;
+    void *extra[] = {(void *)1, buffer, (void *)2, &size, NULL};
+    void *unknown[] = {(void *)7, buffer, NULL};
+    void *no_size[] = {(void *)1, buffer, NULL};
+    void *too_small[] = {(void *)1, buffer, (void *)2, &small, NULL};
+    void *null_size[] = {(void *)1, buffer, (void *)2, NULL, NULL};
+    p = params;
+    p.extra = extra;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    void **const bad[] = {unknown, no_size, too_small, null_size};
+    p.kernelParams = NULL;
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        p.extra = bad[i];
+        EXPECT(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    }
+    OK(cudaGraphKernelNodeGetParams(good, &got)); // as it was
+    cr_assert(got.gridDim.x == 2 && got.func == params.func);
+    cr_assert(node_count(graph) == 2);
+    OK(cudaGraphDestroy(graph));
+}
+
+Test(graph_nodes, kernel_attributes)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph(), clone;
+    cudaGraphNode_t n[2], cloned, empty = empty_node(graph, NULL, 0);
+    struct cudaKernelNodeParams params = {.func = (void *)kernel_stub(KERNEL_EMPTY),
+                                          .gridDim = dim(2, 1, 1),
+                                          .blockDim = dim(32, 1, 1)};
+    OK(cudaGraphAddKernelNode(&n[0], graph, NULL, 0, &params));
+    OK(cudaGraphAddKernelNode(&n[1], graph, NULL, 0, &params));
+    cudaKernelNodeAttrValue value, got;
+    memset(&value, 0, sizeof(value));
+    memset(&got, 0x55, sizeof(got));
+    OK(cudaGraphKernelNodeGetAttribute(n[0], cudaKernelNodeAttributeCooperative, &got));
+    cr_assert(got.cooperative == 0);
+    // Callers of CUDA 11.0 to 11.7 have 32 bytes only.
+    const unsigned char *bytes = (const unsigned char *)&got;
+    for (size_t i = sizeof(int); i < sizeof(got); i++) {
+        cr_assert(bytes[i] == 0x55, "byte %zu was written", i);
+    }
+    value.cooperative = 1;
+    OK(cudaGraphKernelNodeSetAttribute(n[0], cudaKernelNodeAttributeCooperative, &value));
+    value.cooperative = 2;
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphKernelNodeSetAttribute(n[0], cudaKernelNodeAttributeCooperative, &value));
+    OK(cudaGraphKernelNodeGetAttribute(n[0], cudaKernelNodeAttributeCooperative, &got));
+    cr_assert(got.cooperative == 1);
+    // A cooperative grid must fit the device, whichever of both comes first.
+    struct cudaKernelNodeParams large = params;
+    large.gridDim = dim(1u << 20, 1, 1);
+    EXPECT(cudaErrorCooperativeLaunchTooLarge, cudaGraphKernelNodeSetParams(n[0], &large));
+    OK(cudaGraphKernelNodeSetParams(n[1], &large));
+    value.cooperative = 1;
+    EXPECT(cudaErrorCooperativeLaunchTooLarge,
+           cudaGraphKernelNodeSetAttribute(n[1], cudaKernelNodeAttributeCooperative, &value));
+    EXPECT(cudaErrorCooperativeLaunchTooLarge, cudaGraphKernelNodeCopyAttributes(n[1], n[0]));
+    OK(cudaGraphKernelNodeGetAttribute(n[1], cudaKernelNodeAttributeCooperative, &got));
+    cr_assert(got.cooperative == 0);
+    OK(cudaGraphKernelNodeSetParams(n[1], &params));
+    OK(cudaGraphKernelNodeCopyAttributes(n[1], n[0]));
+    OK(cudaGraphKernelNodeGetAttribute(n[1], cudaKernelNodeAttributeCooperative, &got));
+    cr_assert(got.cooperative == 1);
+    // The window: kept as it is, checked for its ranges.
+    memset(&value, 0, sizeof(value));
+    value.accessPolicyWindow.hitRatio = 0.5f;
+    value.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+    OK(cudaGraphKernelNodeSetAttribute(n[0], cudaKernelNodeAttributeAccessPolicyWindow, &value));
+    OK(cudaGraphClone(&clone, graph));
+    OK(cudaGraphNodeFindInClone(&cloned, n[0], clone));
+    OK(cudaGraphKernelNodeGetAttribute(cloned, cudaKernelNodeAttributeAccessPolicyWindow, &got));
+    cr_assert(got.accessPolicyWindow.hitRatio == 0.5f);
+    value.accessPolicyWindow.hitRatio = 1.5f;
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeSetAttribute(
+                                      n[0], cudaKernelNodeAttributeAccessPolicyWindow, &value));
+#if CUDART_VERSION >= 11070
+    value.priority = -1;
+    OK(cudaGraphKernelNodeSetAttribute(n[0], cudaKernelNodeAttributePriority, &value));
+    OK(cudaGraphKernelNodeGetAttribute(n[0], cudaKernelNodeAttributePriority, &got));
+    cr_assert(got.priority == -1);
+    value.priority = 99;
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphKernelNodeSetAttribute(n[0], cudaKernelNodeAttributePriority, &value));
+#endif
+    const cudaKernelNodeAttrID bad[] = {(cudaKernelNodeAttrID)0, (cudaKernelNodeAttrID)3,
+                                        (cudaKernelNodeAttrID)999};
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeGetAttribute(n[0], bad[i], &got));
+        EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeSetAttribute(n[0], bad[i], &value));
+    }
+    const cudaKernelNodeAttrID id = cudaKernelNodeAttributeCooperative;
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeGetAttribute(n[0], id, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeSetAttribute(n[0], id, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeGetAttribute(empty, id, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeSetAttribute(NULL, id, &value));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeCopyAttributes(n[0], empty));
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeCopyAttributes(empty, n[0]));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(clone));
+}
+
+// The code outlives its registration as long as a node needs it.
+Test(graph_nodes, kernel_of_an_unregistered_module)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node;
+    struct cudaKernelNodeParams params = {.func = (void *)kernel_stub(KERNEL_EMPTY),
+                                          .gridDim = dim(1, 1, 1),
+                                          .blockDim = dim(1, 1, 1)};
+    OK(cudaGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    kernels_unregister();
+    struct cudaKernelNodeParams got;
+    OK(cudaGraphKernelNodeGetParams(node, &got));
+    OK(cudaGraphDestroy(graph));
+}
+
+// ---- copies ----
+
+Test(graph_nodes, copies)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node, node_3d, empty = empty_node(graph, NULL, 0);
+    struct cudaMemcpy3DParms got, box = {0};
+    char host[256];
+    void *memory, *symbol;
+    OK(cudaMalloc(&memory, 4096));
+    OK(cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, memory, host, 256, cudaMemcpyDefault));
+    OK(cudaGraphMemcpyNodeGetParams(node, &got));
+    cr_assert(got.dstPtr.ptr == memory && got.srcPtr.ptr == host && got.extent.width == 256);
+    cr_assert(got.extent.height == 1 && got.extent.depth == 1 && got.kind == cudaMemcpyDefault);
+    OK(cudaGraphMemcpyNodeSetParams1D(node, host, memory, 16, cudaMemcpyDeviceToHost));
+    OK(cudaGraphMemcpyNodeGetParams(node, &got));
+    cr_assert(got.dstPtr.ptr == host && got.extent.width == 16);
+    OK(cudaGetSymbolAddress(&symbol, &device_value_key));
+    OK(cudaGraphMemcpyNodeSetParamsToSymbol(node, &device_value_key, host, 2, 2,
+                                            cudaMemcpyHostToDevice));
+    OK(cudaGraphMemcpyNodeGetParams(node, &got));
+    cr_assert(got.dstPtr.ptr == (char *)symbol + 2 && got.srcPtr.ptr == host);
+    OK(cudaGraphMemcpyNodeSetParamsFromSymbol(node, host, &constant_value_key, 4, 0,
+                                              cudaMemcpyDefault));
+    OK(cudaGraphAddMemcpyNodeToSymbol(&node, graph, NULL, 0, &device_value_key, memory, 4, 0,
+                                      cudaMemcpyDeviceToDevice));
+    OK(cudaGraphAddMemcpyNodeFromSymbol(&node, graph, &node, 1, host, &device_value_key, 4, 0,
+                                        cudaMemcpyDeviceToHost));
+    box.dstPtr.ptr = (char *)memory + 64;
+    box.dstPtr.pitch = 128;
+    box.dstPtr.xsize = 100;
+    box.dstPtr.ysize = 4;
+    box.srcPtr.ptr = host;
+    box.srcPtr.pitch = 16;
+    box.srcPtr.ysize = 4;
+    box.extent.width = 10;
+    box.extent.height = 3;
+    box.extent.depth = 2;
+    box.kind = cudaMemcpyHostToDevice;
+    box.srcPos.x = 1;
+    OK(cudaGraphAddMemcpyNode(&node_3d, graph, NULL, 0, &box));
+    OK(cudaGraphMemcpyNodeGetParams(node_3d, &got));
+    cr_assert(got.srcPos.x == 1 && got.dstPtr.pitch == 128 && got.extent.depth == 2);
+    got.extent.depth = 1;
+    OK(cudaGraphMemcpyNodeSetParams(node_3d, &got));
+
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&node, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemcpyNodeGetParams(node, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemcpyNodeGetParams(empty, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemcpyNodeSetParams(node_3d, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemcpyNodeSetParams(empty, &box));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphMemcpyNodeSetParams1D(empty, memory, host, 1, cudaMemcpyHostToDevice));
+    EXPECT(
+        cudaErrorInvalidMemcpyDirection,
+        cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, memory, host, 1, (enum cudaMemcpyKind)9));
+    EXPECT(cudaErrorInvalidMemcpyDirection,
+           cudaGraphAddMemcpyNodeToSymbol(&node, graph, NULL, 0, &device_value_key, host, 4, 0,
+                                          cudaMemcpyDeviceToHost));
+    EXPECT(cudaErrorInvalidMemcpyDirection,
+           cudaGraphMemcpyNodeSetParamsFromSymbol(node, host, &device_value_key, 4, 0,
+                                                  cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidSymbol, cudaGraphAddMemcpyNodeToSymbol(&node, graph, NULL, 0, host, host,
+                                                                  4, 0, cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue, // four bytes only
+           cudaGraphMemcpyNodeSetParamsToSymbol(node, &device_value_key, host, 4, 1,
+                                                cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue, // out of the allocation
+           cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, memory, host, 4097,
+                                    cudaMemcpyHostToDevice));
+    EXPECT(
+        cudaErrorInvalidValue, // not the direction of these addresses
+        cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, host, memory, 16, cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, NULL, host, 16, cudaMemcpyDefault));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(memory));
+}
+
+Test(graph_nodes, copies_with_arrays)
+{
+    cudaGraph_t graph = new_graph(), clone;
+    cudaGraphNode_t node, cloned;
+    struct cudaChannelFormatDesc format = {32, 0, 0, 0, cudaChannelFormatKindFloat};
+    struct cudaMemcpy3DParms got, box = {0};
+    cudaArray_t array;
+    float host[64];
+    OK(cudaMallocArray(&array, &format, 8, 8, 0));
+    box.dstArray = array;
+    box.srcPtr.ptr = host;
+    box.srcPtr.pitch = 8 * sizeof(float);
+    box.srcPtr.ysize = 8;
+    box.extent.width = box.extent.height = 8;
+    box.extent.depth = 1;
+    box.kind = cudaMemcpyHostToDevice;
+    OK(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &box));
+    OK(cudaGraphClone(&clone, graph));
+    OK(cudaGraphNodeFindInClone(&cloned, node, clone));
+    OK(cudaGraphMemcpyNodeGetParams(cloned, &got));
+    cr_assert(got.dstArray == array && got.extent.width == 8 && got.srcPtr.ptr == host);
+    box.extent.width = 9;
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemcpyNodeSetParams(node, &box));
+    box.extent.width = 8;
+    box.dstPtr.ptr = host;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &box));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFreeArray(array)); // the clone's node still names it
+    OK(cudaGraphDestroy(clone));
+}
+
+// ---- fills, host functions, events ----
+
+Test(graph_nodes, fills)
+{
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node, empty = empty_node(graph, NULL, 0);
+    struct cudaMemsetParams got, p;
+    void *memory;
+    char host[16];
+    OK(cudaMalloc(&memory, 1024));
+    const struct cudaMemsetParams good = {
+        .dst = memory, .value = 0x12345678, .elementSize = 4, .width = 8, .height = 4, .pitch = 64};
+    OK(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &good));
+    OK(cudaGraphMemsetNodeGetParams(node, &got));
+    cr_assert(memcmp(&got, &good, sizeof(got)) == 0);
+    got.value = 1;
+    got.height = 1;
+    got.pitch = 0;
+    OK(cudaGraphMemsetNodeSetParams(node, &got));
+    struct {
+        struct cudaMemsetParams p;
+    } bad[] = {{good}, {good}, {good}, {good}, {good}, {good}, {good}, {good}, {good}};
+    bad[0].p.elementSize = 3;
+    bad[1].p.elementSize = 8;
+    bad[2].p.dst = (char *)memory + 2;
+    bad[3].p.pitch = 31;
+    bad[4].p.width = 0;
+    bad[5].p.height = 0;
+    bad[6].p.height = 100; // out of the allocation
+    bad[7].p.dst = host;
+    bad[8].p.elementSize = 1; // the value does not fit
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        EXPECT(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&empty, graph, NULL, 0, &bad[i].p));
+        EXPECT(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(node, &bad[i].p));
+    }
+    p = good;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(node, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(empty, &p));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemsetNodeGetParams(empty, &p));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemsetNodeGetParams(node, NULL));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(memory));
+}
+
+static void CUDART_CB nothing(void *argument)
+{
+    (void)argument;
+}
+
+Test(graph_nodes, host_functions)
+{
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node, empty = empty_node(graph, NULL, 0);
+    struct cudaHostNodeParams p = {.fn = nothing, .userData = &graph}, got;
+    OK(cudaGraphAddHostNode(&node, graph, NULL, 0, &p));
+    OK(cudaGraphHostNodeGetParams(node, &got));
+    cr_assert(got.fn == nothing && got.userData == &graph);
+    p.userData = NULL;
+    OK(cudaGraphHostNodeSetParams(node, &p));
+    OK(cudaGraphHostNodeGetParams(node, &got));
+    cr_assert(!got.userData);
+    p.fn = NULL;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddHostNode(&node, graph, NULL, 0, &p));
+    EXPECT(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(node, &p));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddHostNode(&node, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(node, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphHostNodeGetParams(node, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphHostNodeGetParams(empty, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(empty, &got));
+    OK(cudaGraphDestroy(graph));
+}
+
+Test(graph_nodes, events)
+{
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t record, wait, empty = empty_node(graph, NULL, 0);
+    cudaEvent_t a, b, got;
+    OK(cudaEventCreate(&a));
+    OK(cudaEventCreate(&b));
+    OK(cudaGraphAddEventRecordNode(&record, graph, NULL, 0, a));
+    OK(cudaGraphAddEventWaitNode(&wait, graph, &record, 1, a));
+    OK(cudaGraphEventRecordNodeGetEvent(record, &got));
+    cr_assert(got == a);
+    OK(cudaGraphEventWaitNodeSetEvent(wait, b));
+    OK(cudaGraphEventWaitNodeGetEvent(wait, &got));
+    cr_assert(got == b);
+    OK(cudaGraphEventRecordNodeSetEvent(record, b));
+    EXPECT(cudaErrorInvalidValue, cudaGraphEventRecordNodeGetEvent(wait, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphEventWaitNodeGetEvent(record, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphEventWaitNodeGetEvent(empty, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphEventRecordNodeGetEvent(record, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphEventWaitNodeGetEvent(wait, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphEventRecordNodeSetEvent(wait, a));
+    EXPECT(cudaErrorInvalidValue, cudaGraphEventWaitNodeSetEvent(record, a));
+    OK(cudaEventDestroy(a));
+    const cudaEvent_t bad[] = {NULL, a, (cudaEvent_t)(uintptr_t)0x77777777, (cudaEvent_t)graph};
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        EXPECT(cudaErrorInvalidValue, cudaGraphAddEventRecordNode(&empty, graph, NULL, 0, bad[i]));
+        EXPECT(cudaErrorInvalidValue, cudaGraphAddEventWaitNode(&empty, graph, NULL, 0, bad[i]));
+        EXPECT(cudaErrorInvalidValue, cudaGraphEventRecordNodeSetEvent(record, bad[i]));
+        EXPECT(cudaErrorInvalidValue, cudaGraphEventWaitNodeSetEvent(wait, bad[i]));
+    }
+    OK(cudaEventDestroy(b)); // the nodes still have it
+    OK(cudaGraphEventRecordNodeGetEvent(record, &got));
+    OK(cudaGraphDestroy(graph));
+}
+
+Test(graph_nodes, external_semaphores_are_refused_by_name)
+{
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node, empty = empty_node(graph, NULL, 0);
+    struct cudaExternalSemaphoreSignalNodeParams signal = {0};
+    struct cudaExternalSemaphoreWaitNodeParams wait = {0};
+    EXPECT(cudaErrorNotSupported,
+           cudaGraphAddExternalSemaphoresSignalNode(&node, graph, NULL, 0, &signal));
+    EXPECT(cudaErrorNotSupported,
+           cudaGraphAddExternalSemaphoresWaitNode(&node, graph, NULL, 0, &wait));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphAddExternalSemaphoresSignalNode(&node, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphAddExternalSemaphoresWaitNode(&node, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresSignalNodeGetParams(empty, &signal));
+    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresWaitNodeGetParams(empty, &wait));
+    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresSignalNodeSetParams(empty, &signal));
+    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresWaitNodeSetParams(empty, NULL));
+    OK(cudaGraphDestroy(graph));
+}
+
+// ---- allocations ----
+
+static struct cudaMemAllocNodeParams alloc_params(size_t size)
+{
+    struct cudaMemAllocNodeParams p;
+    memset(&p, 0, sizeof(p));
+    p.poolProps.allocType = cudaMemAllocationTypePinned;
+    p.poolProps.location.type = cudaMemLocationTypeDevice;
+    p.bytesize = size;
+    return p;
+}
+
+Test(graph_nodes, allocations)
+{
+    cudaGraph_t graph = new_graph(), other = new_graph(), third = new_graph();
+    cudaGraphNode_t a, b, f, node, empty = empty_node(graph, NULL, 0);
+    struct cudaMemAllocNodeParams p = alloc_params(1000), q = alloc_params(64), got;
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    p.accessDescs = &access;
+    p.accessDescCount = 1;
+    OK(cudaGraphAddMemAllocNode(&a, graph, &empty, 1, &p));
+    OK(cudaGraphAddMemAllocNode(&b, graph, NULL, 0, &q));
+    cr_assert(p.dptr && q.dptr && p.dptr != q.dptr);
+    OK(cudaGraphMemAllocNodeGetParams(a, &got));
+    cr_assert(got.dptr == p.dptr && got.bytesize == 1000 && got.accessDescCount == 1);
+    cr_assert(got.accessDescs != &access && got.accessDescs[0].location.id == 1);
+    // The address can be used in nodes at once.
+    struct cudaMemsetParams fill = {.dst = p.dptr, .elementSize = 1, .width = 1000, .height = 1};
+    OK(cudaGraphAddMemsetNode(&node, graph, &a, 1, &fill));
+    fill.width = 5000;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, graph, &a, 1, &fill));
+    OK(cudaGraphAddMemFreeNode(&f, graph, &node, 1, p.dptr));
+    void *freed = NULL;
+    OK(cudaGraphMemFreeNodeGetParams(f, &freed));
+    cr_assert(freed == p.dptr);
+    // Free nodes: once, at home or elsewhere, only such addresses.
+    void *memory;
+    OK(cudaMalloc(&memory, 64));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, graph, NULL, 0, p.dptr));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, other, NULL, 0, p.dptr));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, graph, NULL, 0, memory));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphAddMemFreeNode(&node, graph, NULL, 0, (char *)q.dptr + 4));
+    OK(cudaGraphAddMemFreeNode(&node, other, NULL, 0, q.dptr));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, other, NULL, 0, q.dptr));
+    OK(cudaGraphAddMemFreeNode(&node, third, NULL, 0, q.dptr));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, graph, NULL, 0, q.dptr));
+    // "Nodes and edges cannot be deleted", no clone, no child.
+    cudaGraph_t clone;
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroyNode(a));
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroyNode(empty));
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroyNode(node)); // a graph with a free node
+    EXPECT(cudaErrorInvalidValue, remove_edges(graph, &empty, &a, NULL, 1));
+    EXPECT(cudaErrorInvalidValue, cudaGraphClone(&clone, graph));
+    EXPECT(cudaErrorInvalidValue, cudaGraphClone(&clone, other));
+    cudaGraph_t parent = new_graph();
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddChildGraphNode(&node, parent, NULL, 0, graph));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemAllocNodeGetParams(f, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemAllocNodeGetParams(a, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemFreeNodeGetParams(a, &freed));
+    EXPECT(cudaErrorInvalidValue, cudaGraphMemFreeNodeGetParams(f, NULL));
+    // Freeing nodes of other graphs can go away again.
+    OK(cudaGraphDestroy(other));
+    OK(cudaGraphDestroy(third));
+    OK(cudaGraphAddMemFreeNode(&node, graph, NULL, 0, q.dptr));
+    OK(cudaGraphDestroy(graph));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, parent, NULL, 0, q.dptr));
+    OK(cudaGraphDestroy(parent));
+    OK(cudaFree(memory));
+}
+
+Test(graph_nodes, allocation_errors)
+{
+    cudaGraph_t graph = new_graph(), child;
+    cudaGraph_t inner = new_graph();
+    cudaGraphNode_t node, embedded;
+    struct cudaMemAllocNodeParams p;
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 99},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, NULL));
+    p = alloc_params(0);
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    p = alloc_params(64);
+    p.poolProps.allocType = cudaMemAllocationTypeInvalid;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    p = alloc_params(64);
+    p.poolProps.handleTypes = cudaMemHandleTypePosixFileDescriptor; // "IPC is not supported"
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    p = alloc_params(64);
+    p.poolProps.location.id = 99;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    p = alloc_params(64);
+    p.poolProps.location.type = cudaMemLocationTypeInvalid;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    p = alloc_params(64);
+    p.accessDescCount = 1;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    p.accessDescs = &access;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    p.accessDescCount = 1000;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    p = alloc_params((size_t)1 << 60);
+    EXPECT(cudaErrorMemoryAllocation, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    OK(cudaGraphAddChildGraphNode(&embedded, graph, NULL, 0, inner));
+    OK(cudaGraphChildGraphNodeGetGraph(embedded, &child));
+    p = alloc_params(64);
+    EXPECT(cudaErrorNotSupported, cudaGraphAddMemAllocNode(&node, child, NULL, 0, &p));
+    cr_assert(node_count(graph) == 1 && node_count(child) == 0);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(inner));
+}
+
+// ---- one function for all types (CUDA 12.2) ----
+
+#if CUDART_VERSION >= 12020
+static cudaGraphNode_t add_given(cudaGraph_t graph, struct cudaGraphNodeParams *params)
+{
+    cudaGraphNode_t node;
+    OK(add_node(&node, graph, NULL, NULL, 0, params));
+    return node;
+}
+
+Test(graph_nodes, all_types_by_one_function)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph(), inner = new_graph(), child;
+    cudaGraphNode_t n[6], empty;
+    void *memory;
+    cudaEvent_t event;
+    OK(cudaMalloc(&memory, 64));
+    OK(cudaEventCreate(&event));
+    struct cudaGraphNodeParams p[6] = {
+        {.type = cudaGraphNodeTypeKernel},      {.type = cudaGraphNodeTypeMemset},
+        {.type = cudaGraphNodeTypeHost},        {.type = cudaGraphNodeTypeGraph},
+        {.type = cudaGraphNodeTypeEventRecord}, {.type = cudaGraphNodeTypeMemcpy},
+    };
+    p[0].kernel.func = (void *)kernel_stub(KERNEL_EMPTY);
+    p[0].kernel.gridDim = p[0].kernel.blockDim = dim(1, 1, 1);
+    p[1].memset.dst = memory;
+    p[1].memset.elementSize = 1;
+    p[1].memset.width = p[1].memset.height = 1;
+    p[2].host.fn = nothing;
+    p[3].graph.graph = inner;
+    p[4].eventRecord.event = event;
+    p[5].memcpy.copyParams.dstPtr.ptr = memory;
+    p[5].memcpy.copyParams.srcPtr.ptr = (char *)memory + 32;
+    p[5].memcpy.copyParams.extent.width = 16;
+    p[5].memcpy.copyParams.extent.height = p[5].memcpy.copyParams.extent.depth = 1;
+    p[5].memcpy.copyParams.kind = cudaMemcpyDefault;
+    enum cudaGraphNodeType type;
+    for (int i = 0; i < 6; i++) {
+        n[i] = add_given(graph, &p[i]);
+        OK(cudaGraphNodeGetType(n[i], &type));
+        cr_assert(type == p[i].type);
+        OK(cudaGraphNodeSetParams(n[i], &p[i]));
+        EXPECT(cudaErrorInvalidValue, cudaGraphNodeSetParams(n[i], &p[(i + 1) % 6]));
+        // Every unused byte must be zero.
+        struct cudaGraphNodeParams dirty = p[i];
+        dirty.reserved0[2] = 1;
+        EXPECT(cudaErrorInvalidValue, add_node(&empty, graph, NULL, NULL, 0, &dirty));
+        dirty = p[i];
+        dirty.reserved2 = 1;
+        EXPECT(cudaErrorInvalidValue, cudaGraphNodeSetParams(n[i], &dirty));
+        dirty = p[i];
+        dirty.reserved1[28] = 1;
+        EXPECT(cudaErrorInvalidValue, add_node(&empty, graph, NULL, NULL, 0, &dirty));
+#if CUDART_VERSION >= 13020
+        struct cudaGraphNodeParams got;
+        memset(&got, 0x55, sizeof(got));
+        OK(cudaGraphNodeGetParams(n[i], &got));
+        cr_assert(got.type == p[i].type && got.reserved2 == 0);
+        if (got.type == cudaGraphNodeTypeGraph) {
+            cr_assert(got.graph.ownership == cudaGraphChildGraphOwnershipInvalid);
+            EXPECT(cudaErrorInvalidValue, cudaGraphNodeSetParams(n[i], &got));
+        } else {
+            OK(cudaGraphNodeSetParams(n[i], &got));
+        }
+        EXPECT(cudaErrorInvalidValue, cudaGraphNodeGetParams(n[i], NULL));
+        EXPECT(cudaErrorInvalidValue, cudaGraphNodeGetParams(NULL, &got));
+#endif
+    }
+    struct cudaGraphNodeParams bad = {.type = (enum cudaGraphNodeType)0x0c};
+    EXPECT(cudaErrorInvalidValue, add_node(&empty, graph, NULL, NULL, 0, &bad));
+    bad.type = (enum cudaGraphNodeType) - 1;
+    EXPECT(cudaErrorInvalidValue, add_node(&empty, graph, NULL, NULL, 0, &bad));
+    EXPECT(cudaErrorInvalidValue, add_node(&empty, graph, NULL, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue, add_node(NULL, graph, NULL, NULL, 0, &p[0]));
+    EXPECT(cudaErrorInvalidValue, cudaGraphNodeSetParams(n[0], NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphNodeSetParams(NULL, &p[0]));
+    struct cudaGraphNodeParams alloc = {.type = cudaGraphNodeTypeMemAlloc};
+    alloc.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
+    alloc.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
+    alloc.alloc.bytesize = 256;
+    empty = add_given(graph, &alloc);
+    cr_assert(alloc.alloc.dptr);
+    alloc.alloc.dptr = NULL;
+    EXPECT(cudaErrorNotSupported, cudaGraphNodeSetParams(empty, &alloc));
+    OK(cudaGraphChildGraphNodeGetGraph(n[3], &child));
+    cr_assert(child != inner);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(inner));
+    OK(cudaFree(memory));
+    OK(cudaEventDestroy(event));
+}
+#endif
+
+#if CUDART_VERSION >= 12090
+Test(graph_nodes, child_that_is_moved)
+{
+    cudaGraph_t graph = new_graph(), inner = new_graph(), got;
+    cudaGraphNode_t node, other;
+    struct cudaMemAllocNodeParams a = alloc_params(64);
+    OK(cudaGraphAddMemAllocNode(&other, inner, NULL, 0, &a));
+    struct cudaGraphNodeParams p = {.type = cudaGraphNodeTypeGraph};
+    p.graph.graph = inner;
+    EXPECT(cudaErrorInvalidValue, add_node(&node, graph, NULL, NULL, 0, &p)); // no clone
+    p.graph.ownership = (enum cudaGraphChildGraphNodeOwnership)7;
+    EXPECT(cudaErrorInvalidValue, add_node(&node, graph, NULL, NULL, 0, &p));
+    p.graph.ownership = cudaGraphChildGraphOwnershipMove;
+    EXPECT(cudaErrorInvalidValue, add_node(&node, inner, NULL, NULL, 0, &p)); // into itself
+    OK(add_node(&node, graph, NULL, NULL, 0, &p));
+    OK(cudaGraphChildGraphNodeGetGraph(node, &got));
+    cr_assert(got == inner);
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroy(inner));
+    EXPECT(cudaErrorInvalidValue, add_node(&node, graph, NULL, NULL, 0, &p));
+    EXPECT(cudaErrorNotSupported, cudaGraphAddMemAllocNode(&other, inner, NULL, 0, &a));
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroyNode(node)); // there is memory in it
+    OK(cudaGraphDestroy(graph));
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroy(inner));
+}
+#endif
+
+// ---- conditional nodes (12.3; else, switch 12.8) ----
+
+#if CUDART_VERSION >= 12080
+Test(graph_nodes, conditionals)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph(), foreign = new_graph(), body;
+    cudaGraphConditionalHandle handle, other, third, far;
+    cudaGraphNode_t node, inner, switcher;
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
+    OK(cudaGraphConditionalHandleCreate(&other, graph, 0, 0));
+    OK(cudaGraphConditionalHandleCreate(&third, graph, 0, 0));
+    OK(cudaGraphConditionalHandleCreate(&far, foreign, 0, 0));
+    cr_assert(handle && other && handle != other && far != handle);
+    EXPECT(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(NULL, graph, 0, 0));
+    EXPECT(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&far, NULL, 0, 0));
+    EXPECT(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&far, graph, 0, 2));
+    struct cudaGraphNodeParams p = {.type = cudaGraphNodeTypeConditional};
+    p.conditional.handle = handle;
+    p.conditional.type = cudaGraphCondTypeIf;
+    p.conditional.size = 2;
+    struct cudaGraphNodeParams bad = p;
+    bad.conditional.handle = far;
+    EXPECT(cudaErrorInvalidValue, add_node(&node, graph, NULL, NULL, 0, &bad));
+    bad.conditional.handle = 0;
+    EXPECT(cudaErrorInvalidValue, add_node(&node, graph, NULL, NULL, 0, &bad));
+    bad = p;
+    bad.conditional.type = (enum cudaGraphConditionalNodeType)3;
+    EXPECT(cudaErrorInvalidValue, add_node(&node, graph, NULL, NULL, 0, &bad));
+    static const struct {
+        enum cudaGraphConditionalNodeType type;
+        unsigned size;
+    } sizes[] = {{cudaGraphCondTypeIf, 0},
+                 {cudaGraphCondTypeIf, 3},
+                 {cudaGraphCondTypeWhile, 0},
+                 {cudaGraphCondTypeWhile, 2},
+                 {cudaGraphCondTypeSwitch, 0}};
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
+        bad = p;
+        bad.conditional.type = sizes[i].type;
+        bad.conditional.size = sizes[i].size;
+        EXPECT(cudaErrorInvalidValue, add_node(&node, graph, NULL, NULL, 0, &bad));
+    }
+    OK(add_node(&node, graph, NULL, NULL, 0, &p));
+    cr_assert(p.conditional.phGraph_out);
+    body = p.conditional.phGraph_out[0];
+    cr_assert(body && p.conditional.phGraph_out[1] && body != p.conditional.phGraph_out[1]);
+    bad = p;
+    bad.conditional.phGraph_out = NULL;
+    EXPECT(cudaErrorInvalidValue, add_node(&inner, graph, NULL, NULL, 0, &bad)); // used
+    EXPECT(cudaErrorNotSupported, cudaGraphNodeSetParams(node, &p));
+    // What a body may hold.
+    cudaEvent_t event;
+    void *memory;
+    OK(cudaEventCreate(&event));
+    OK(cudaMalloc(&memory, 64));
+    struct cudaKernelNodeParams kernel = {.func = (void *)kernel_stub(KERNEL_EMPTY),
+                                          .gridDim = dim(1, 1, 1),
+                                          .blockDim = dim(1, 1, 1)};
+    struct cudaMemsetParams fill = {.dst = memory, .elementSize = 1, .width = 1, .height = 1};
+    struct cudaHostNodeParams host = {.fn = nothing};
+    struct cudaMemAllocNodeParams alloc = alloc_params(64);
+    cudaGraph_t child = new_graph(), with_host = new_graph();
+    OK(cudaGraphAddHostNode(&inner, with_host, NULL, 0, &host));
+    OK(cudaGraphAddKernelNode(&inner, body, NULL, 0, &kernel));
+    OK(cudaGraphAddMemsetNode(&inner, body, &inner, 1, &fill));
+    OK(cudaGraphAddMemcpyNode1D(&inner, body, NULL, 0, memory, (char *)memory + 8, 4,
+                                cudaMemcpyDeviceToDevice));
+    empty_node(body, NULL, 0);
+    OK(cudaGraphAddChildGraphNode(&inner, body, NULL, 0, child));
+    EXPECT(cudaErrorNotSupported, cudaGraphAddChildGraphNode(&inner, body, NULL, 0, with_host));
+    EXPECT(cudaErrorNotSupported, cudaGraphAddHostNode(&inner, body, NULL, 0, &host));
+    EXPECT(cudaErrorNotSupported, cudaGraphAddEventRecordNode(&inner, body, NULL, 0, event));
+    EXPECT(cudaErrorNotSupported, cudaGraphAddEventWaitNode(&inner, body, NULL, 0, event));
+    EXPECT(cudaErrorNotSupported, cudaGraphAddMemAllocNode(&inner, body, NULL, 0, &alloc));
+    OK(cudaSetDevice(1)); // "must belong to the same device context"
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddKernelNode(&inner, body, NULL, 0, &kernel));
+    OK(cudaSetDevice(0));
+    // Conditions of the outer graph serve conditional nodes in bodies.
+    struct cudaGraphNodeParams w = {.type = cudaGraphNodeTypeConditional};
+    w.conditional.handle = other;
+    w.conditional.type = cudaGraphCondTypeWhile;
+    w.conditional.size = 1;
+    OK(add_node(&inner, body, NULL, NULL, 0, &w));
+    EXPECT(cudaErrorNotSupported,
+           cudaGraphAddHostNode(&inner, w.conditional.phGraph_out[0], NULL, 0, &host));
+    struct cudaGraphNodeParams s = {.type = cudaGraphNodeTypeConditional};
+    s.conditional.handle = third;
+    s.conditional.type = cudaGraphCondTypeSwitch;
+    s.conditional.size = 100;
+    OK(add_node(&switcher, graph, NULL, NULL, 0, &s));
+    // No clone, no child; bodies are the node's.
+    cudaGraph_t clone;
+    EXPECT(cudaErrorInvalidValue, cudaGraphClone(&clone, graph));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddChildGraphNode(&inner, foreign, NULL, 0, graph));
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroy(body));
+    // A node that goes lets its handle be used again.
+    OK(cudaGraphDestroyNode(switcher));
+    size_t count;
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphGetNodes(s.conditional.phGraph_out ? child : NULL, NULL, NULL));
+    s.conditional.phGraph_out = NULL;
+    s.conditional.size = 1;
+    OK(add_node(&switcher, graph, NULL, NULL, 0, &s));
+    OK(cudaGraphDebugDotPrint(graph, "/dev/null", cudaGraphDebugDotFlagsVerbose));
+    OK(cudaGraphDestroy(graph));
+    EXPECT(cudaErrorInvalidValue, cudaGraphGetNodes(body, NULL, &count));
+    OK(cudaGraphDestroy(foreign));
+    OK(cudaGraphDestroy(child));
+    OK(cudaGraphDestroy(with_host));
+    OK(cudaEventDestroy(event));
+    OK(cudaFree(memory));
+}
+#endif
