@@ -18,11 +18,32 @@ static struct {
     struct cpu_program *list;
 } programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local char failure[MESSAGE_SIZE];
+// The text of the calling thread's last failure, malloc'ed; not thread-local storage, of which
+// there is little for a library that is opened late.
+static pthread_once_t failure_once = PTHREAD_ONCE_INIT;
+static pthread_key_t failure_key;
+
+static void make_failure_key(void)
+{
+    pthread_key_create(&failure_key, free); // without one there are no texts
+}
+
+// NULL: there was no failure.
+static void set_failure(const char *message)
+{
+    pthread_once(&failure_once, make_failure_key);
+    char *old = pthread_getspecific(failure_key);
+    if (old || message) {
+        pthread_setspecific(failure_key, message ? strdup(message) : NULL);
+        free(old);
+    }
+}
 
 const char *cpu_program_failure(void)
 {
-    return failure;
+    pthread_once(&failure_once, make_failure_key);
+    const char *text = pthread_getspecific(failure_key);
+    return text ? text : "";
 }
 
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
@@ -242,7 +263,7 @@ static cudaError_t program_create(const struct irtb_code_unit *units, size_t cou
     free(sources);
     if (r) {
         CPU_LOG("cpu", CPU_ERROR, "PTX cannot be loaded: %s", message);
-        memcpy(failure, message, sizeof failure);
+        set_failure(message);
         program->program = NULL;
         program_destroy(program);
         return cudaErrorInvalidPtx;
@@ -263,7 +284,7 @@ static cudaError_t program_create(const struct irtb_code_unit *units, size_t cou
 cudaError_t cpu_program_get(const struct irtb_code_unit *units, size_t count,
                             struct cpu_program **ret_program)
 {
-    failure[0] = '\0';
+    set_failure(NULL);
     pthread_mutex_lock(&programs.lock);
     struct cpu_program *program = find_locked(units, count);
     pthread_mutex_unlock(&programs.lock);
@@ -319,7 +340,7 @@ static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *
     if (r) {
         CPU_LOG("cpu", CPU_ERROR, "kernel %s cannot be compiled: %s", kernel->function->name,
                 message);
-        memcpy(failure, message, sizeof failure);
+        set_failure(message);
         return cudaErrorNotSupported;
     }
     kernel->code = code;
@@ -351,7 +372,7 @@ cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *k
     if (atomic_load_explicit(&kernel->ready, memory_order_acquire)) {
         return cudaSuccess;
     }
-    failure[0] = '\0';
+    set_failure(NULL);
     pthread_mutex_lock(&kernel->lock);
     while (kernel->state == CPU_KERNEL_COMPILING) {
         pthread_cond_wait(&kernel->changed, &kernel->lock);

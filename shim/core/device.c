@@ -34,6 +34,7 @@ static int device_count;
 
 // Number of the current device, plus one; 0: this thread never chose one.
 static IRT_TLS_HOT int current;
+static _Thread_local bool detached;
 
 // Devices that cudaSetValidDevices named, in order; guarded by valid_lock. A thread that never
 // called cudaSetDevice uses the first one.
@@ -203,7 +204,18 @@ struct irt_device *irt_device_current(void)
 void irt_device_make_current(struct irt_device *device)
 {
     current = device->ordinal + 1;
+    detached = false;
     irt_device_activate(device);
+}
+
+void irt_device_detach(void)
+{
+    detached = true;
+}
+
+bool irt_device_detached(void)
+{
+    return detached;
 }
 
 unsigned irt_device_arch(const struct irt_device *device)

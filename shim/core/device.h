@@ -43,6 +43,11 @@ struct irt_device *irt_device_current(void);
 // Makes it current for the calling thread.
 void irt_device_make_current(struct irt_device *device);
 
+// The calling thread has no context until a device is made current again (cuCtxSetCurrent(NULL)).
+// The runtime goes on with the device that was current; functions of the driver API fail.
+void irt_device_detach(void);
+bool irt_device_detached(void);
+
 // Its compute capability as the architecture number of code: 80 for 8.0.
 unsigned irt_device_arch(const struct irt_device *device);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Contexts: the primary context of each device (there are no others) and what is current in a
-// thread. The current context is the current device of the runtime, so that both APIs agree; a
-// thread may have none after cuCtxSetCurrent(NULL) or before its device was ever used. Source: CUDA
-// Driver API, "Primary Context Management", "Context Management".
+// Contexts and what is current in a thread. Each device has one state, that of its primary context;
+// contexts that a program creates are further names for it, so that everything can be used under
+// each of them, and destroying one frees nothing but the name. The current context is on the
+// current device of the runtime, so that both APIs agree; a thread may have none after
+// cuCtxSetCurrent(NULL) or before its device was ever used. Source: CUDA Driver API, "Primary
+// Context Management", "Context Management".
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "irt_core.h"
@@ -14,44 +17,92 @@
 #include "shim/driver/driver.h"
 #include "shim/util/handle.h"
 #include "shim/util/lock.h"
+#include "shim/util/log.h"
 
-enum { DEVICES_MAX = 64, STACK_MAX = 1024 };
+enum { DEVICES_MAX = 64, STACK_MAX = 256 };
+
+struct context {
+    struct irt_device *device;
+    unsigned long long id; // 0: the primary context
+};
 
 // What the driver API keeps per device; by ordinal.
 static struct {
-    CUcontext context; // opened when first asked for
+    struct context primary;
+    CUcontext handle;  // of the primary context, opened when first asked for
     unsigned retained; // cuDevicePrimaryCtxRetain minus Release
 } primaries[DEVICES_MAX];
 
-static struct irt_mutex lock = IRT_MUTEX_INIT(IRT_RANK_DEVICE); // guards primaries
-static struct irt_handle_table handles = IRT_HANDLE_TABLE(IRT_HANDLE_PRIMARY_CONTEXT, NULL);
+static void destroy(void *object)
+{
+    free(object); // primary contexts are never closed
+}
 
-// Contexts that cuCtxPushCurrent covered, oldest first; -1: there was none.
-static _Thread_local struct {
-    bool detached; // cuCtxSetCurrent(NULL): nothing is current
+static struct irt_mutex lock = IRT_MUTEX_INIT(IRT_RANK_DEVICE); // guards primaries
+static struct irt_handle_table handles = IRT_HANDLE_TABLE(IRT_HANDLE_PRIMARY_CONTEXT, destroy);
+static _Atomic unsigned long long last_id;
+
+// What a thread has; malloc'ed at its first push, freed with the thread.
+struct stack {
     int depth;
-    signed char below[STACK_MAX];
-} thread;
+    CUcontext below[STACK_MAX]; // that cuCtxPushCurrent covered, oldest first; NULL: none was
+};
+
+static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
+static pthread_key_t stack_key;
+static bool stack_possible;
+
+// What was made current; counts only while its device is current, too.
+static _Thread_local CUcontext chosen;
+
+static void make_stack_key(void)
+{
+    stack_possible = pthread_key_create(&stack_key, free) == 0;
+}
+
+// The calling thread's stack; NULL when it has none, and `make` was not asked for or failed.
+static struct stack *stack_of_thread(bool make)
+{
+    pthread_once(&stack_once, make_stack_key);
+    struct stack *stack = stack_possible ? pthread_getspecific(stack_key) : NULL;
+    if (!stack && make && stack_possible) {
+        stack = calloc(1, sizeof *stack);
+        if (stack && pthread_setspecific(stack_key, stack)) {
+            free(stack);
+            stack = NULL;
+        }
+    }
+    return stack;
+}
 
 CUcontext irt_context_of(struct irt_device *device)
 {
     irt_mutex_lock(&lock);
-    CUcontext *context = &primaries[device->ordinal].context;
+    CUcontext *context = &primaries[device->ordinal].handle;
     if (!*context) {
-        *context = irt_handle_open(&handles, device);
+        primaries[device->ordinal].primary.device = device;
+        *context = irt_handle_open(&handles, &primaries[device->ordinal].primary);
     }
     CUcontext found = *context;
     irt_mutex_unlock(&lock);
     return found;
 }
 
-struct irt_device *irt_context_device(CUcontext context)
+// Device and id of a context. False when it is none.
+static bool look_up(CUcontext handle, struct context *ret_context)
 {
-    struct irt_device *device = irt_handle_get(&handles, context);
-    if (device) {
-        irt_handle_put(&handles, context); // never closed
+    const struct context *context = irt_handle_get(&handles, handle);
+    if (context) {
+        *ret_context = *context;
+        irt_handle_put(&handles, handle);
     }
-    return device;
+    return context != NULL;
+}
+
+struct irt_device *irt_context_device(CUcontext handle)
+{
+    struct context context;
+    return look_up(handle, &context) ? context.device : NULL;
 }
 
 // ---- primary contexts ----
@@ -123,24 +174,58 @@ cudaError_t irt_driver_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int 
 
 // ---- current ----
 
-static struct irt_device *current_device(void)
+// The context that is current in the calling thread, NULL when there is none.
+static CUcontext current_context(void)
 {
     struct irt_device *device = irt_device_current();
-    return thread.detached || !irt_device_active(device) ? NULL : device;
+    if (irt_device_detached()) {
+        return NULL;
+    }
+    if (chosen && irt_context_device(chosen) == device) {
+        return chosen;
+    }
+    return irt_device_active(device) ? irt_context_of(device) : NULL;
+}
+
+static struct irt_device *current_device(void)
+{
+    CUcontext context = current_context();
+    return context ? irt_context_device(context) : NULL;
 }
 
 // Functions that act on "the current context" need one.
 static cudaError_t need_current(void)
 {
-    return current_device() ? cudaSuccess : cudaErrorDeviceUninitialized;
+    return current_context() ? cudaSuccess : cudaErrorDeviceUninitialized;
 }
 
-static void make_current(struct irt_device *device)
+// `context` is live, or NULL for none.
+static void make_current(CUcontext context)
 {
-    thread.detached = !device;
+    struct irt_device *device = context ? irt_context_device(context) : NULL;
+    chosen = device ? context : NULL;
     if (device) {
         irt_device_make_current(device);
+    } else {
+        irt_device_detach();
     }
+}
+
+static cudaError_t push(CUcontext context)
+{
+    struct stack *stack = stack_of_thread(true);
+    if (!stack || stack->depth == STACK_MAX) {
+        return cudaErrorMemoryAllocation;
+    }
+    stack->below[stack->depth++] = current_context();
+    make_current(context);
+    return cudaSuccess;
+}
+
+static void pop(void)
+{
+    struct stack *stack = stack_of_thread(false);
+    make_current(stack && stack->depth > 0 ? stack->below[--stack->depth] : NULL);
 }
 
 cudaError_t irt_driver_cuCtxGetCurrent(CUcontext *pctx)
@@ -148,48 +233,117 @@ cudaError_t irt_driver_cuCtxGetCurrent(CUcontext *pctx)
     if (!pctx) {
         return cudaErrorInvalidValue;
     }
-    struct irt_device *device = current_device();
-    *pctx = device ? irt_context_of(device) : NULL;
+    *pctx = current_context();
     return cudaSuccess;
 }
 
 cudaError_t irt_driver_cuCtxSetCurrent(CUcontext ctx)
 {
-    struct irt_device *device = ctx ? irt_context_device(ctx) : NULL;
-    if (ctx && !device) {
+    if (ctx && !irt_context_device(ctx)) {
         return cudaErrorDeviceUninitialized;
     }
-    make_current(device);
+    make_current(ctx);
     return cudaSuccess;
 }
 
 cudaError_t irt_driver_cuCtxPushCurrent_v2(CUcontext ctx)
 {
-    struct irt_device *device = irt_context_device(ctx);
-    if (!device) {
-        return cudaErrorDeviceUninitialized;
-    }
-    if (thread.depth == STACK_MAX) {
-        return cudaErrorMemoryAllocation;
-    }
-    struct irt_device *below = current_device();
-    thread.below[thread.depth++] = (signed char)(below ? below->ordinal : -1);
-    make_current(device);
-    return cudaSuccess;
+    return irt_context_device(ctx) ? push(ctx) : cudaErrorDeviceUninitialized;
 }
 
 cudaError_t irt_driver_cuCtxPopCurrent_v2(CUcontext *pctx)
 {
-    struct irt_device *device = current_device();
-    if (!device) {
+    CUcontext context = current_context();
+    if (!context) {
         return cudaErrorDeviceUninitialized;
     }
     if (pctx) {
-        *pctx = irt_context_of(device);
+        *pctx = context;
     }
-    int below = thread.depth > 0 ? thread.below[--thread.depth] : -1;
-    make_current(below >= 0 ? irt_device_at(below) : NULL);
+    pop();
     return cudaSuccess;
+}
+
+// ---- created contexts ----
+
+static cudaError_t create(CUcontext *ret_context, unsigned flags, CUdevice number)
+{
+    struct irt_device *device;
+    const unsigned core_dumps = CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
+    if (!ret_context || (flags & ~(unsigned)CU_CTX_FLAGS_MASK)) {
+        return cudaErrorInvalidValue;
+    }
+    if (flags & core_dumps) {
+        return irt_unsupported("a core dump of a context");
+    }
+    cudaError_t e = irt_driver_device(number, &device);
+    if (!e) {
+        e = IRT_ON_DEVICE(device, irt_core_cudaSetDeviceFlags(flags));
+    }
+    if (e) {
+        return e;
+    }
+    struct context *context = malloc(sizeof *context);
+    CUcontext handle = NULL;
+    if (context) {
+        *context = (struct context){device, atomic_fetch_add(&last_id, 1) + 1};
+        handle = irt_handle_open(&handles, context);
+    }
+    e = handle ? push(handle) : cudaErrorMemoryAllocation;
+    if (e) {
+        if (handle) {
+            irt_handle_close(&handles, handle);
+        } else {
+            free(context);
+        }
+        return e;
+    }
+    irt_device_activate(device);
+    *ret_context = handle;
+    return cudaSuccess;
+}
+
+cudaError_t irt_driver_cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
+{
+    return create(pctx, flags, dev);
+}
+
+cudaError_t irt_driver_cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray,
+                                      int numParams, unsigned int flags, CUdevice dev)
+{
+    (void)paramsArray;
+    // As cuDeviceGetExecAffinitySupport says.
+    return numParams ? irt_unsupported("a context on a part of a device")
+                     : create(pctx, flags, dev);
+}
+
+cudaError_t irt_driver_cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
+                                      unsigned int flags, CUdevice dev)
+{
+    if (ctxCreateParams && (ctxCreateParams->numExecAffinityParams || ctxCreateParams->cigParams)) {
+        return irt_unsupported("a context on a part of a device, or for graphics");
+    }
+    return create(pctx, flags, dev);
+}
+
+cudaError_t irt_driver_cuCtxDestroy_v2(CUcontext ctx)
+{
+    struct context context;
+    if (!look_up(ctx, &context) || !context.id) {
+        return cudaErrorDeviceUninitialized;
+    }
+    cudaError_t e = irt_device_drain(context.device);
+    bool current = current_context() == ctx;
+    if (!irt_handle_close(&handles, ctx)) {
+        return cudaErrorDeviceUninitialized;
+    }
+    if (current) {
+        pop();
+    }
+    IRT_LOG("driver", IRT_LOG_INFO,
+            "what was made in the destroyed context of device %d lives until it is freed itself",
+            context.device->ordinal);
+    return e;
 }
 
 // ---- questions ----
@@ -227,18 +381,19 @@ cudaError_t irt_driver_cuCtxSetFlags(unsigned int flags)
     return e ? e : irt_core_cudaSetDeviceFlags(flags);
 }
 
-// A context that was reset is another one, though its handle is the same.
+// A primary context that was reset is another one, though its handle is the same.
 cudaError_t irt_driver_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 {
-    struct irt_device *device = ctx ? irt_context_device(ctx) : current_device();
+    struct context context;
     if (!ctxId) {
         return cudaErrorInvalidValue;
     }
-    if (!device) {
+    if (!look_up(ctx ? ctx : current_context(), &context)) {
         return cudaErrorContextIsDestroyed;
     }
-    *ctxId =
-        (unsigned long long)atomic_load(&device->generation) << 8 | ((unsigned)device->ordinal + 1);
+    *ctxId = context.id ? context.id << 32
+                        : (unsigned long long)atomic_load(&context.device->generation) << 8 |
+                              ((unsigned)context.device->ordinal + 1);
     return cudaSuccess;
 }
 

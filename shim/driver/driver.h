@@ -36,7 +36,9 @@ CUdriverProcAddressQueryResult irt_driver_find(const char *name, int version, bo
                                                void **ret_function);
 
 // Before a body: cudaErrorInitializationError before cuInit (unless the runtime runs already), then
-// what irt_api_enter answers for `fn`, a function of the runtime that obeys the same rules.
+// what irt_api_enter answers for `fn`, a function of the runtime that obeys the same rules, and
+// cudaErrorDeviceUninitialized (201) when the thread has given its context up (cudaGetDevice stands
+// for functions that need none).
 cudaError_t irt_driver_enter(enum irt_fn fn);
 
 // The driver's number for an error. Numbers from 100 on are the same.
@@ -45,7 +47,7 @@ CUresult irt_driver_result(cudaError_t error);
 // The primary context of a device: one handle for the life of the process.
 CUcontext irt_context_of(struct irt_device *device);
 
-// The device whose primary context that is; NULL for anything else.
+// The device of a context, primary or created; NULL for anything that is no context.
 struct irt_device *irt_context_device(CUcontext context);
 
 // The device of a number, cudaErrorInvalidDevice when there is none.
@@ -55,8 +57,12 @@ cudaError_t irt_driver_device(CUdevice number, struct irt_device **ret_device);
 #define IRT_ON_DEVICE(device_, expression_)                   \
     ({                                                        \
         struct irt_device *on_before_ = irt_device_current(); \
+        bool on_detached_ = irt_device_detached();            \
         irt_device_make_current(device_);                     \
         cudaError_t on_error_ = (expression_);                \
         irt_device_make_current(on_before_);                  \
+        if (on_detached_) {                                   \
+            irt_device_detach();                              \
+        }                                                     \
         on_error_;                                            \
     })

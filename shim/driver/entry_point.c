@@ -122,7 +122,9 @@ cudaError_t irt_driver_enter(enum irt_fn fn)
         cudaError_t e = irt_api_enter_noinit(IRT_FN_cudaGetDevice);
         return e ? e : cudaErrorInitializationError;
     }
-    return irt_api_enter(fn);
+    cudaError_t e = irt_api_enter(fn);
+    bool needs_context = fn != IRT_FN_cudaGetDevice;
+    return !e && needs_context && irt_device_detached() ? cudaErrorDeviceUninitialized : e;
 }
 
 // ---- looking up ----

@@ -28,9 +28,11 @@ class Row:
         self.like = {'-': 'cudaFuncGetAttributes', 'query': 'cudaGetDevice'}.get(self.rules)
         if self.rules.startswith('as:'):
             self.like = self.rules[3:]
-        if self.route not in ('core', 'stub') or (not self.like and self.rules != 'raw'):
+        if self.route not in ('core', 'stub', 'export') or (not self.like and self.rules != 'raw'):
             sys.exit(f'driver.tsv:{line}: unknown route or rule')
-        self.args = [] if self.params == 'void' else [
+        if (self.params == '?') != (self.route == 'export'):
+            sys.exit(f'driver.tsv:{line}: parameters of an export')
+        self.args = [] if self.params in ('void', '?') else [
             re.search(r'(\w+)$', p).group(1) for p in self.params.split(', ')]
         self.stream = next((re.search(r'(\w+)$', p).group(1) for p in self.params.split(', ')
                             if p.startswith('CUstream ')), None)
@@ -74,8 +76,9 @@ def header(table):
 
 
 def function(row, symbol, default):
-    text = [f'static CUresult entry_{symbol}({row.params})\n{{\n']
-    if row.route == 'stub':
+    params = 'void' if row.route == 'export' else row.params
+    text = [f'static CUresult entry_{symbol}({params})\n{{\n']
+    if row.route != 'core':
         text += [f'    (void){a};\n' for a in row.args]
         text.append(f'    return irt_driver_result(irt_unsupported("{row.name}"));\n')
     elif row.rules == 'raw':
@@ -93,12 +96,14 @@ def table_c(table):
     for row in table:
         for symbol, kind, default, since in row.forms():
             out.append(function(row, symbol, default))
+            slots.append(f'    (irt_driver_function)entry_{symbol},\n')
+            if row.route == 'export':
+                continue
             out.append(f'static const {kind} check_{symbol}'
                        f' __attribute__((unused)) = entry_{symbol};\n\n')
             twin = 'true' if symbol != row.symbol else 'false'
             lines.append(f'    {{"{row.name}", {since}, {twin}, '
                          f'(irt_driver_function)entry_{symbol}}},\n')
-            slots.append(f'    (irt_driver_function)entry_{symbol},\n')
     out.append('const struct irt_driver_row irt_driver_rows[] = {\n' + ''.join(lines) + '};\n'
                'const unsigned irt_driver_row_count = '
                'sizeof irt_driver_rows / sizeof *irt_driver_rows;\n\n'

@@ -288,6 +288,7 @@ Test(driver, devices)
 Test(driver, contexts)
 {
     CUcontext context = NULL, same = NULL, current = NULL;
+    CUdeviceptr ptr;
     unsigned flags = 0;
     int active = -1, device = -1;
     CU_OK(get_cuInit()(0));
@@ -307,6 +308,7 @@ Test(driver, contexts)
     CU_OK(get_cuCtxGetCurrent()(&current));
     cr_assert(current == NULL);
     CU_EXPECT(CUDA_ERROR_INVALID_CONTEXT, get_cuCtxPopCurrent()(&current));
+    CU_EXPECT(CUDA_ERROR_INVALID_CONTEXT, get_cuMemAlloc()(&ptr, 16));
     CU_OK(get_cuCtxPushCurrent()(context));
     if (device_count() > 1) {
         CUcontext second = NULL;

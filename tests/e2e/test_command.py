@@ -97,9 +97,14 @@ def case_run_sets_the_environment(f):
     expect(done, 0)
     assert done.stdout == "3 2G 5 9.0 cpu info /c\n", done.stdout
     done = f.call("run", "--cuda", "11", "sh", "-c", "echo $LD_PRELOAD; echo $LD_LIBRARY_PATH",
-                  LD_LIBRARY_PATH="/elsewhere")
+                  INFINIRT_BACKEND="cpu", LD_LIBRARY_PATH="/elsewhere")
     lib = os.path.join(f.prefix, "lib/infinirt")
-    assert done.stdout == "%s/libcudart.so.11.0\n%s:/elsewhere\n" % (lib, lib), done.stdout
+    assert done.stdout == "%s/libcudart.so.11.0\n%s:%s/driver:/elsewhere\n" % (lib, lib, lib), (
+        done.stdout)
+    # No stand-in for the driver where the backend is another one, or none can be had.
+    done = f.call("run", "--cuda", "11", "sh", "-c", "echo $LD_LIBRARY_PATH",
+                  INFINIRT_BACKEND="nvidia", LD_LIBRARY_PATH="/elsewhere")
+    assert done.stdout == "%s:/elsewhere\n" % lib, done.stdout
 
 
 def case_run_chooses_the_front_end(f):

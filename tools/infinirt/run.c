@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `infinirt run`: finds out which front ends a program needs, puts them in front of it by
-// LD_PRELOAD and LD_LIBRARY_PATH, and becomes the program: exit code and signals are its own.
+// LD_PRELOAD and LD_LIBRARY_PATH, and becomes the program: exit code and signals are its own. On
+// the cpu backend our libcuda.so.1 is found on the library path, too.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "layout.h"
 #include "settings.h"
 #include "verb.h"
+#include "shim/dispatch/backend.h"
 
 enum { OPTION_CUDA = 1 };
 
@@ -104,13 +106,28 @@ static bool prepend(const char *name, const char *first, char separator)
     return good;
 }
 
+// Our libcuda.so.1 stands in for the driver only where there is none: on the cpu backend.
+static bool wants_driver(void)
+{
+    struct irt_info_backend info;
+    for (size_t i = 0; irt_info_backend(i, &info); i++) {
+        if (info.chosen) {
+            return strcmp(info.name, "cpu") == 0;
+        }
+    }
+    return false;
+}
+
 static bool set_front(const bool *wanted)
 {
     char folder[PATH_MAX];
+    char driver[PATH_MAX + 16];
     if (!layout_library_folder(folder, sizeof folder)) {
         return false;
     }
-    if (!prepend("LD_LIBRARY_PATH", folder, ':')) {
+    snprintf(driver, sizeof driver, "%s/driver", folder);
+    if ((wants_driver() && !prepend("LD_LIBRARY_PATH", driver, ':')) ||
+        !prepend("LD_LIBRARY_PATH", folder, ':')) {
         complain("out of memory");
         return false;
     }
