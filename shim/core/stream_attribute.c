@@ -13,8 +13,8 @@
 
 static struct irt_mutex lock = IRT_MUTEX_INIT(IRT_RANK_EVENT); // guards the hints of all streams
 
-static bool window_is_valid(const struct cudaAccessPolicyWindow *window,
-                            const struct cudaDeviceProp *prop)
+bool irt_access_window_is_valid(const struct cudaAccessPolicyWindow *window,
+                                const struct cudaDeviceProp *prop)
 {
     return window->num_bytes <= (size_t)prop->accessPolicyMaxWindowSize &&
            window->hitRatio >= 0.0f && window->hitRatio <= 1.0f &&
@@ -40,7 +40,8 @@ static cudaError_t set(struct irt_stream *stream, int attribute,
     struct irt_stream_hints *hints = &stream->hints;
     switch (attribute) {
     case cudaLaunchAttributeAccessPolicyWindow:
-        if (!window_is_valid(&value->accessPolicyWindow, &stream->device->info.prop)) {
+        if (!irt_access_window_is_valid(&value->accessPolicyWindow,
+                                        &stream->device->info.prop)) {
             return cudaErrorInvalidValue;
         }
         hints->window = value->accessPolicyWindow;
