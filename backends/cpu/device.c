@@ -276,6 +276,7 @@ cudaError_t cpu_device_info(int device, struct irtb_device_info *ret_info)
     prop->computePreemptionSupported = 1;
     prop->canUseHostPointerForRegisteredMem = 1;
     prop->cooperativeLaunch = arch->major >= 6;
+    prop->clusterLaunch = arch->major >= 9;
     // Who writes to memory does so through the same coherent caches: nothing has to be flushed.
     prop->gpuDirectRDMAFlushWritesOptions = cudaFlushGPUDirectRDMAWritesOptionHost;
     prop->gpuDirectRDMAWritesOrdering = cudaGPUDirectRDMAWritesOrderingAllDevices;

@@ -21,6 +21,8 @@
 #define EXEC_KERNEL_ABI 3u
 #define EXEC_WARP_SIZE 32u
 #define EXEC_BARRIERS 16u
+// The number of the barrier of a cluster (barrier.cluster) among those of EXEC_REQ_BARRIER.
+#define EXEC_CLUSTER_BARRIER 0xc1050000u
 
 // Why a thread function returned.
 enum exec_status {
@@ -138,6 +140,10 @@ struct exec_ctx {
     uint64_t gridid;
     uint64_t envreg[4];               // %envreg0..: cooperative groups' grid workspace (1: high, 2: low)
     struct exec_block *block;         // exec/'s own state, opaque to compiled code
+    // The block's window in the shared address space: 0 but for kernels with jit_kernel.uses_cluster
+    // in a cluster, where `shared` is the start of the windows of all its blocks.
+    uint32_t shared_origin;
+    uint32_t shared_stride;           // from window to window; more than a window without a cluster
 };
 
 // Compiled entry points of one kernel.

@@ -18,6 +18,8 @@ struct irtb_function {
     _Atomic int max_dynamic; // cudaFuncAttributeMaxDynamicSharedMemorySize; -1: the default
     _Atomic int carveout;
     _Atomic int non_portable_cluster;
+    _Atomic int cluster[3]; // cudaFuncAttributeRequiredClusterWidth …; 0: not set
+    _Atomic int cluster_policy;
 };
 
 struct irtb_module {
@@ -267,9 +269,11 @@ cudaError_t cpu_function_info(struct irtb_function *function, struct irtb_functi
     info.attributes.maxDynamicSharedSizeBytes = max_dynamic(function);
     info.attributes.preferredShmemCarveout = atomic_load(&function->carveout);
     info.attributes.clusterDimMustBeSet = f->explicit_cluster;
-    info.attributes.requiredClusterWidth = (int)f->cluster[0];
-    info.attributes.requiredClusterHeight = (int)f->cluster[1];
-    info.attributes.requiredClusterDepth = (int)f->cluster[2];
+    bool fixed = f->cluster[0] != 0;
+    info.attributes.requiredClusterWidth = fixed ? (int)f->cluster[0] : function->cluster[0];
+    info.attributes.requiredClusterHeight = fixed ? (int)f->cluster[1] : function->cluster[1];
+    info.attributes.requiredClusterDepth = fixed ? (int)f->cluster[2] : function->cluster[2];
+    info.attributes.clusterSchedulingPolicyPreference = atomic_load(&function->cluster_policy);
     info.attributes.nonPortableClusterSizeAllowed = atomic_load(&function->non_portable_cluster);
     info.parameter_count = f->param_count;
     memcpy(info.required_block, f->reqntid, sizeof info.required_block);
@@ -318,13 +322,14 @@ cudaError_t cpu_function_set_attribute(struct irtb_function *function,
         }
         atomic_store(&function->non_portable_cluster, value);
         return cudaSuccess;
-    case cudaFuncAttributeClusterDimMustBeSet:
     case cudaFuncAttributeRequiredClusterWidth:
     case cudaFuncAttributeRequiredClusterHeight:
     case cudaFuncAttributeRequiredClusterDepth:
+        atomic_store(&function->cluster[attribute - cudaFuncAttributeRequiredClusterWidth], value);
+        return cudaSuccess;
     case cudaFuncAttributeClusterSchedulingPolicyPreference:
-        CPU_LOG("cpu", CPU_ERROR, "thread block clusters are not supported by the cpu backend");
-        return cudaErrorNotSupported;
+        atomic_store(&function->cluster_policy, value); // a hint: a cluster runs on one thread
+        return cudaSuccess;
     default:
         return cudaErrorInvalidValue;
     }
@@ -395,18 +400,15 @@ cudaError_t cpu_launch_prepare(const struct irtb_launch *launch, struct exec_lau
     if (error) {
         return error;
     }
-    if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
-        CPU_LOG("cpu", CPU_ERROR,
-                "kernel %s: thread block clusters are not supported by the cpu "
-                "backend",
-                kernel->function->name);
-        return cudaErrorNotSupported;
-    }
     *ret_params = kernel->params;
     *ret_param_count = kernel->function->param_count;
     *ret_params_size = kernel->function->params_size;
-    return make_launch(function, launch->grid, launch->block, launch->dynamic_shared,
-                       launch->cooperative, ret_launch);
+    error = make_launch(function, launch->grid, launch->block, launch->dynamic_shared,
+                        launch->cooperative, ret_launch);
+    if (!error && launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
+        memcpy(ret_launch->cluster, launch->cluster, sizeof ret_launch->cluster);
+    }
+    return error;
 }
 
 cudaError_t cpu_launch(struct irtb_stream *stream, const struct irtb_launch *launch)

@@ -353,6 +353,7 @@ static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *
         .static_shared = code->static_shared,
         .dynamic_shared_offset = code->dynamic_shared_offset,
         .can_spin = code->can_spin,
+        .uses_cluster = code->uses_cluster,
         .helpers = cpu_engine()->helpers(),
     };
     return cudaSuccess;

@@ -165,6 +165,11 @@ static cudaError_t set_attribute(struct irt_kernel *kernel, struct irt_device *d
     if (!e && attr == cudaFuncAttributeMaxDynamicSharedMemorySize) {
         atomic_store_explicit(&loaded->dynamic_shared_max, value, memory_order_relaxed);
     }
+    if (!e && attr >= cudaFuncAttributeRequiredClusterWidth &&
+        attr <= cudaFuncAttributeRequiredClusterDepth) {
+        atomic_store_explicit(&loaded->cluster[attr - cudaFuncAttributeRequiredClusterWidth], value,
+                              memory_order_relaxed);
+    }
     return e;
 }
 

@@ -136,14 +136,28 @@ unsigned irt_launch_cluster_max(const struct irt_loaded *loaded, const struct cu
                : PORTABLE;
 }
 
+dim3 irt_launch_required_cluster(const struct irt_loaded *loaded)
+{
+    unsigned size[3];
+    bool any = false;
+    for (int i = 0; i < 3; i++) {
+        int set = atomic_load_explicit(&loaded->cluster[i], memory_order_relaxed);
+        size[i] = loaded->info.required_cluster[0] ? loaded->info.required_cluster[i] : (unsigned)set;
+        any |= size[i] != 0;
+    }
+    for (int i = 0; any && i < 3; i++) {
+        size[i] = size[i] ? size[i] : 1;
+    }
+    return (dim3){size[0], size[1], size[2]};
+}
+
 static cudaError_t check_cluster(const struct irt_launch_request *request,
                                  const struct irt_loaded *loaded, const struct cudaDeviceProp *prop,
                                  dim3 *ret_cluster)
 {
-    const uint32_t *need = loaded->info.required_cluster;
     dim3 cluster = request->cluster;
-    if (need[0]) {
-        dim3 required = {need[0], need[1] ? need[1] : 1, need[2] ? need[2] : 1};
+    dim3 required = irt_launch_required_cluster(loaded);
+    if (required.x) {
         if (volume(cluster) > 1 &&
             (cluster.x != required.x || cluster.y != required.y || cluster.z != required.z)) {
             return cudaErrorInvalidClusterSize;
@@ -152,6 +166,9 @@ static cudaError_t check_cluster(const struct irt_launch_request *request,
     }
     if (volume(cluster) > 1 && !prop->clusterLaunch) {
         return irt_unsupported("a launch with thread block clusters");
+    }
+    if (volume(cluster) > 1 && volume(cluster) > irt_launch_cluster_max(loaded, prop)) {
+        return cudaErrorInvalidClusterSize;
     }
     if (request->grid.x % cluster.x || request->grid.y % cluster.y || request->grid.z % cluster.z) {
         return cudaErrorInvalidClusterSize;

@@ -36,6 +36,9 @@ cudaError_t irt_launch_attributes(const cudaLaunchConfig_t *config,
 unsigned irt_launch_cluster_max(const struct irt_loaded *loaded,
                                 const struct cudaDeviceProp *prop);
 
+// The cluster that every launch of the kernel has, by its code or its attributes; zeros: none.
+dim3 irt_launch_required_cluster(const struct irt_loaded *loaded);
+
 // One launch of cudaLaunchCooperativeKernelMultiDevice, which CUDA 13 dropped: cudaLaunchParams.
 struct irt_launch_params {
     void *func;

@@ -41,6 +41,7 @@ struct irt_loaded {
     struct irtb_function_info
         info; // as asked at loading; its dynamic shared maximum may have changed
     _Atomic int dynamic_shared_max; // bytes that a launch may ask for now
+    _Atomic int cluster[3];         // cudaFuncAttributeRequiredCluster…; 0: not set
     _Atomic int compiled; // 0: not yet asked; else 1 + the cudaError_t of function_compile
 };
 

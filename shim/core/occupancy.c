@@ -117,17 +117,11 @@ static cudaError_t read_config(const cudaLaunchConfig_t *config, struct irt_laun
                                       : cudaErrorInvalidValue;
 }
 
-static dim3 required_cluster(const struct irt_loaded *loaded)
-{
-    const uint32_t *need = loaded->info.required_cluster;
-    return need[0] ? (dim3){need[0], need[1] ? need[1] : 1, need[2] ? need[2] : 1} : (dim3){0, 0, 0};
-}
-
 static cudaError_t active_clusters(const struct irt_loaded *loaded,
                                    const struct irt_launch_request *request, int *ret_clusters)
 {
     const struct cudaDeviceProp *prop = &irt_device_current()->info.prop;
-    dim3 required = required_cluster(loaded);
+    dim3 required = irt_launch_required_cluster(loaded);
     dim3 cluster = volume(request->cluster) ? request->cluster : required;
     if (!volume(cluster) ||
         (volume(required) &&
@@ -171,7 +165,7 @@ cudaError_t irt_core_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, cons
         e = irt_kernel_get_loaded(func, &kernel, &loaded);
     }
     if (!e) {
-        unsigned required = volume(required_cluster(loaded));
+        unsigned required = volume(irt_launch_required_cluster(loaded));
         *clusterSize = (int)(required ? required
                                       : irt_launch_cluster_max(
                                             loaded, &irt_device_current()->info.prop));

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cluster.h"
 #include "exec_util.h"
 #include "fault.h"
 #include "pool.h"
@@ -22,6 +23,7 @@ enum {
     SLICE_NS = 10000000,  // a block that can spin is put aside after so long
     CACHED_BLOCKS = 4,    // kept per OS thread
     CACHED_BYTES = 64 << 20,
+    WINDOW_STRIDE = 1 << 24, // more than the shared memory of a block
 };
 
 // ---------------------------------------------------------------- memory
@@ -98,9 +100,9 @@ static bool block_map(struct exec_block *block, size_t shared, size_t threads)
     block->shared_room = shared;
     block->thread_room = threads;
     block->layout_frame = UINT32_MAX; // thread structures must be made anew
-    block->ctx.shared = base + page;
+    block->window = base + page;
     block->threads = base + page + shared + page;
-    return mprotect(block->ctx.shared, shared, PROT_READ | PROT_WRITE) == 0 &&
+    return mprotect(block->window, shared, PROT_READ | PROT_WRITE) == 0 &&
            mprotect(block->threads, threads, PROT_READ | PROT_WRITE) == 0;
 }
 
@@ -169,8 +171,14 @@ struct exec_block *exec_block_get(struct exec_grid *grid, const struct exec_laun
     if (!kernel->block) {
         block_layout(block, launch);
     }
+    block->cluster = &block->alone;
+    block->alone.count = 1;
+    block->alone.blocks[0] = block;
     struct exec_ctx *ctx = &block->ctx;
     ctx->params = grid->params;
+    ctx->shared = block->window;
+    ctx->shared_origin = 0;
+    ctx->shared_stride = WINDOW_STRIDE;
     ctx->shared_size = (uint32_t)shared;
     ctx->static_shared = kernel->static_shared;
     ctx->symbols = launch->symbols;
@@ -178,7 +186,9 @@ struct exec_block *exec_block_get(struct exec_grid *grid, const struct exec_laun
     memcpy(ctx->nctaid, launch->grid, sizeof ctx->nctaid);
     memcpy(ctx->ntid, launch->block, sizeof ctx->ntid);
     memcpy(ctx->cluster_ctaid, (uint32_t[3]){0, 0, 0}, sizeof ctx->cluster_ctaid);
-    memcpy(ctx->cluster_nctaid, (uint32_t[3]){1, 1, 1}, sizeof ctx->cluster_nctaid);
+    memcpy(ctx->cluster_nctaid,
+           launch->cluster[0] ? launch->cluster : (const uint32_t[3]){1, 1, 1},
+           sizeof ctx->cluster_nctaid);
     ctx->dynamic_shared_size = launch->dynamic_shared;
     ctx->block_threads = launch->block[0] * launch->block[1] * launch->block[2];
     ctx->gridid = grid->id;
@@ -211,6 +221,9 @@ void exec_block_start(struct exec_block *block, const struct exec_launch *launch
     ctx->ctaid[0] = (uint32_t)(linear % launch->grid[0]);
     ctx->ctaid[1] = (uint32_t)(row % launch->grid[1]);
     ctx->ctaid[2] = (uint32_t)(row / launch->grid[1]);
+    for (int i = 0; launch->cluster[0] && i < 3; i++) {
+        ctx->cluster_ctaid[i] = ctx->ctaid[i] % launch->cluster[i];
+    }
     ctx->current = 0;
     if (launch->kernel->block) {
         return;
@@ -229,6 +242,7 @@ void exec_block_start(struct exec_block *block, const struct exec_launch *launch
     memset(block->barrier, 0, sizeof block->barrier);
     block->live = block->count;
     block->recheck = false;
+    exec_cluster_enter(block);
 }
 
 // ---------------------------------------------------------------- barriers
@@ -323,6 +337,12 @@ static struct exec_barrier *barrier_enter(struct exec_block *block, uint32_t thr
 static void barrier_wait(struct exec_block *block, uint32_t thread,
                          const struct exec_request *request)
 {
+    if (request->a == EXEC_CLUSTER_BARRIER) {
+        if (exec_cluster_wait(block, thread)) {
+            block->warp[thread / EXEC_WARP_SIZE].runnable |= 1u << (thread % EXEC_WARP_SIZE);
+        }
+        return;
+    }
     struct exec_barrier *barrier = barrier_enter(block, thread, request->a, request->b);
     barrier->waiting++;
     barrier->predicates += request->c != 0;
@@ -333,6 +353,10 @@ static void barrier_wait(struct exec_block *block, uint32_t thread,
 
 void exec_block_arrive(struct exec_block *block, uint32_t thread, uint32_t id, uint32_t count)
 {
+    if (id == EXEC_CLUSTER_BARRIER) {
+        exec_cluster_arrive(block, thread);
+        return;
+    }
     struct exec_barrier *barrier = barrier_enter(block, thread, id, count);
     if (barrier_complete(block, barrier)) {
         barrier_release(block, id);
@@ -368,6 +392,7 @@ static bool after_thread(struct exec_block *block, uint32_t index, int status)
         warp->spinning &= ~bit;
         block->live--;
         block->recheck = true;
+        exec_cluster_exit(block, index);
         return true;
     }
     switch (thread->request.kind) {
@@ -458,7 +483,7 @@ static bool run_alike(struct exec_block *block, bool *progress)
         }
     }
     if (first == OUTCOME_EXIT) {
-        block->live = 0;
+        exec_cluster_exit_all(block);
     }
     return true;
 }
@@ -602,10 +627,13 @@ static enum exec_block_result drive(struct exec_block *block, unsigned patience)
             yielded |= block->warp[w].yielded != 0;
             block->warp[w].yielded = 0;
         }
+        block->progressed |= progress;
+        if (!runnable && block->cluster->count > 1 && exec_cluster_waits(block)) {
+            return EXEC_BLOCK_WAITS;
+        }
         if (!runnable && !progress) {
             report_deadlock(block);
         }
-        block->progressed |= progress;
         if (atomic_load_explicit(&block->grid->error, memory_order_relaxed)) {
             return EXEC_BLOCK_FAILED;
         }

@@ -36,6 +36,22 @@ enum exec_block_result {
     EXEC_BLOCK_DONE,
     EXEC_BLOCK_SPINS,  // every thread waits for something outside the block, or its time is up
     EXEC_BLOCK_FAILED, // the grid has been told
+    EXEC_BLOCK_WAITS,  // every thread waits for other blocks of the cluster
+};
+
+enum { EXEC_CLUSTER_MAX = 16 }; // blocks
+
+// See cluster.h. One OS thread at a time.
+struct exec_cluster {
+    uint32_t count;
+    uint32_t pending; // threads that have neither arrived in this phase nor exited
+    uint32_t phase;   // of barrier.cluster
+    struct exec_block *blocks[EXEC_CLUSTER_MAX];
+    // Windows of shared memory; none of a block without a cluster.
+    void *mapping;
+    unsigned char *windows;
+    size_t mapping_size, room, step;
+    uint32_t mapped;
 };
 
 struct exec_block {
@@ -45,12 +61,18 @@ struct exec_block {
     unsigned char *threads;
     size_t stride; // bytes from thread to thread
     uint32_t count, warp_count, live;
+    struct exec_cluster *cluster; // `alone` without one
+    struct exec_cluster alone;
+    uint32_t cluster_arrived[32], cluster_waiting[32]; // per warp: lanes, in this phase
+    uint32_t cluster_odd[32];                          // … parity of the phase of their arrival
+    bool ended;      // in a cluster whose other blocks go on
     bool recheck;    // threads exited since barriers were checked
     bool progressed; // in the last run
     struct exec_warp warp[32];
     struct exec_barrier barrier[EXEC_BARRIERS];
     // Memory: what the mapping has room for, and what it was laid out for.
     void *mapping;
+    unsigned char *window; // of shared memory
     size_t mapping_size, shared_room, thread_room;
     uint32_t layout_dim[3], layout_frame;
     uint64_t layout_local;

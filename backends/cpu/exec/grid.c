@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
+#include "cluster.h"
 #include "device_launch.h"
 #include "exec_util.h"
 #include "fault.h"
@@ -183,11 +183,12 @@ static void end_rest(struct idle *idle)
     }
 }
 
-// Kernels that can suspend: a ring of blocks in flight.
+// Kernels that can suspend: a ring of blocks (or of clusters, by their first block) in flight.
 static void run_resumable(struct exec_grid *grid, bool owner)
 {
     const struct exec_launch *launch = grid->launch;
-    struct exec_block *head = NULL, **tail = &head;
+    struct exec_block *head = NULL, **tail = &head, *spare = NULL;
+    const uint32_t size = exec_cluster_size(launch);
     uint32_t held = 0, spun = 0; // blocks put aside; consecutive ones that only spun
     struct idle idle = {0, false};
     bool may_publish = owner && grid->total > 1;
@@ -200,15 +201,16 @@ static void run_resumable(struct exec_grid *grid, bool owner)
         uint64_t first, end;
         bool room = !held || atomic_load(&grid->resident) < launch->resident;
         if (room && take(grid, 1, &first, &end)) {
-            block = exec_block_get(grid, launch);
+            block = spare ? spare : exec_cluster_get(grid, launch);
+            spare = NULL;
             if (!block) {
                 out_of_memory(grid);
                 break;
             }
             block->ctx.smid = multiprocessor();
             block->ctx.nsmid = exec_pool_size();
-            exec_block_start(block, launch, first);
-            atomic_fetch_add(&grid->resident, 1);
+            exec_cluster_start(block, launch, first);
+            atomic_fetch_add(&grid->resident, size);
             spun = 0;
         } else if (head) {
             block = head;
@@ -220,7 +222,7 @@ static void run_resumable(struct exec_grid *grid, bool owner)
         }
         bool shared = atomic_load(&grid->job.users) > (owner ? 0u : 1u);
         enum exec_block_result result =
-            exec_block_run(block, shared && !held ? PATIENCE_SHARED : PATIENCE_ALONE);
+            exec_cluster_run(block, shared && !held ? PATIENCE_SHARED : PATIENCE_ALONE);
         if (result == EXEC_BLOCK_SPINS) {
             block->next = NULL;
             *tail = block;
@@ -236,8 +238,12 @@ static void run_resumable(struct exec_grid *grid, bool owner)
             }
             continue;
         }
-        atomic_fetch_sub(&grid->resident, 1);
-        exec_block_put(block);
+        atomic_fetch_sub(&grid->resident, size);
+        if (size > 1 && !spare) {
+            spare = block; // its mapping serves the next cluster
+        } else {
+            exec_cluster_put(block);
+        }
         spun = 0;
         end_rest(&idle);
         done++;
@@ -248,8 +254,11 @@ static void run_resumable(struct exec_grid *grid, bool owner)
     while (head) {
         struct exec_block *block = head;
         head = block->next;
-        atomic_fetch_sub(&grid->resident, 1);
-        exec_block_put(block);
+        atomic_fetch_sub(&grid->resident, size);
+        exec_cluster_put(block);
+    }
+    if (spare) {
+        exec_cluster_put(spare);
     }
     end_rest(&idle);
     if (done) {
@@ -295,6 +304,9 @@ static cudaError_t run(struct exec_device *device, struct irtb_stream *stream,
     grid.depth = depth;
     grid.tails = tails;
     grid.total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (!launch->kernel->block) {
+        grid.total /= exec_cluster_size(launch); // clusters are taken whole
+    }
     grid.id = atomic_fetch_add_explicit(&ids, 1, memory_order_relaxed) + 1;
     grid.workspace[0] = sizeof grid.workspace;
     uint64_t share = grid.total / ((uint64_t)exec_pool_size() * 16);

@@ -20,6 +20,7 @@ struct exec_kernel {
     uint64_t local_size;
     uint32_t static_shared, dynamic_shared_offset;
     bool can_spin, recursive;
+    bool uses_cluster; // as in struct jit_kernel
     void *const *helpers;
     _Atomic uint64_t block_ns; // running estimate of the time of a block; 0 unknown
 };
@@ -31,6 +32,7 @@ struct exec_launch {
     struct exec_module *module; // where the kernel is from (device_launch.h); NULL in tests
     void *const *symbols;
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; // blocks, divides the grid; zeros: none
     uint32_t dynamic_shared;
     uint32_t resident; // blocks of this launch that the device holds at once
     bool cooperative;

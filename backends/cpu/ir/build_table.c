@@ -34,6 +34,7 @@ static const struct ir_rule rules[PTX_OP_COUNT] = {
     EFFECT(setmaxnreg, nothing), PURE(createpolicy, createpolicy, OP_INVALID),
     EFFECT(bra, bra), EFFECT(brx, brx), EFFECT(call, call), EFFECT(ret, ret), EFFECT(exit, exit),
     EFFECT(trap, trap), EFFECT(brkpt, trap),
+    PURE(mapa, mapa, mapa), PURE(getctarank, getctarank, ctarank),
     EFFECT(bar, bar), EFFECT(barrier, bar), EFFECT(shfl, shfl), EFFECT(vote, vote),
     EFFECT(match, match), EFFECT(redux, redux), EFFECT(elect, elect),
     EFFECT(activemask, activemask), EFFECT(nanosleep, nanosleep),

@@ -45,7 +45,8 @@ void ir_build_bar(struct ir_build *b)
     ir_mod(b, PTX_MOD_cta);
     ir_mod(b, PTX_MOD_aligned);
     if (ir_mod(b, PTX_MOD_cluster)) {
-        ir_fail(b, "instruction 'barrier.cluster' is not compiled by this version");
+        ir_build_cluster_barrier(b);
+        return;
     }
     if (ir_mod(b, PTX_MOD_warp)) {
         struct ir_operand mask = ir_src(b, 0, PTX_B32);

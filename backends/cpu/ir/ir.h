@@ -253,6 +253,7 @@ struct ir_unit {
     uint64_t local_size;
     uint32_t frame_size;
     bool uses_dynamic_shared, uses_printf, uses_malloc, recursive, can_spin, uses_indirect;
+    bool uses_cluster; // addresses in the shared memory of other blocks
     struct ptx_arena *arena;
 };
 

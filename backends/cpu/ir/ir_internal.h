@@ -235,6 +235,7 @@ const struct ir_rule *ir_rule(enum ptx_opcode opcode);
     X(addsub) X(mul) X(mad) X(mul24) X(sad) X(minmax) X(bits) X(dp) X(logic) X(shift) X(shf)       \
         X(prmt) X(bfe_bfi) X(lop3) X(cnot) X(setp) X(set) X(selp) X(slct) X(testp) X(copysign)     \
             X(approx) X(fma) X(cvt) X(mov) X(cvta) X(isspacep) X(ld) X(st) X(atom) X(fence)        \
+            X(mapa) X(getctarank)                                                                  \
                 X(nothing) X(createpolicy) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar)     \
                     X(shfl) X(vote) X(match) X(redux) X(elect) X(activemask) X(nanosleep) X(stack) \
                         X(video) X(video_simd) X(cp) X(mbarrier) X(bfind) X(mask_op) X(fns)     \
@@ -242,6 +243,7 @@ const struct ir_rule *ir_rule(enum ptx_opcode opcode);
 #define IR_BUILDER(name) void ir_build_##name(struct ir_build *b);
 IR_BUILDERS(IR_BUILDER)
 #undef IR_BUILDER
+void ir_build_cluster_barrier(struct ir_build *b); // barrier.cluster (build_cluster.c)
 
 // ---------------------------------------------------------------- passes (pipeline.c lists them)
 

@@ -143,6 +143,7 @@ enum ir_type ir_op_source_type(const struct ir_inst *inst, unsigned n)
         return n == 2 ? IR_I1 : IR_I32;
     case IR_shfl:
     case IR_shfl_old:
+    case IR_mapa:
         return n == 0 ? type : IR_I32;
     case IR_vote:
     case IR_vote_old:
@@ -182,6 +183,7 @@ enum ir_type ir_op_destination_type(const struct ir_inst *inst, unsigned n)
     case IR_bfind:
     case IR_clz:
     case IR_popc:
+    case IR_ctarank:
         return IR_I32;
     case IR_malloc:
         return IR_I64;

@@ -70,6 +70,9 @@ static void layout_shared(struct ir_build *b)
 static void resolve_shared(struct ir_build *b)
 {
     struct ir_map offsets = {0};
+    if (b->unit->uses_cluster) {
+        return; // the window begins at an address that only the block knows
+    }
     for (uint32_t i = 0; i < b->unit->shared_count; i++) {
         const struct ir_shared *shared = &b->unit->shared[i];
         ir_map_put(b, &offsets, &b->program->variables[shared->variable], shared->offset);

@@ -15,7 +15,7 @@
 static bool (*const families[])(struct emit *, const struct ir_inst *) = {
     emit_memory,  emit_integer, emit_bits,   emit_float, emit_approx,
     emit_compare, emit_convert, emit_atomic, emit_sreg,  emit_call,
-    emit_texture,
+    emit_texture, emit_cluster,
 };
 
 // Fields of exec_ctx that a body gets as arguments, so that "block" reads them (and what they point

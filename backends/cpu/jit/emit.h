@@ -139,6 +139,10 @@ bool emit_memory(struct emit *e, const struct ir_inst *inst);  // emit_mem.c
 bool emit_atomic(struct emit *e, const struct ir_inst *inst);  // emit_atomic.c
 bool emit_call(struct emit *e, const struct ir_inst *inst);    // emit_call.c
 bool emit_texture(struct emit *e, const struct ir_inst *inst); // emit_texture.c
+bool emit_cluster(struct emit *e, const struct ir_inst *inst); // emit_cluster.c
+
+// Where the block's window begins in the shared address space (emit_cluster.c).
+LLVMValueRef emit_shared_origin(struct emit *e, unsigned bits);
 
 // emit_float.c, for atomics and conversions: flush subnormal float/double keeping the sign;
 // arithmetic on two numbers of a type as the PTX instruction does it (round to nearest even).

@@ -333,6 +333,9 @@ static LLVMValueRef in_space(struct emit *e, LLVMValueRef address, enum ir_space
     switch (space) {
     case IR_SHARED: {
         LLVMValueRef base = as_integer(e, emit_ctx(e, offsetof(struct exec_ctx, shared), e->ptr));
+        if (e->unit->uses_cluster) {
+            base = LLVMBuildAdd(e->b, base, emit_shared_origin(e, 64), "");
+        }
         return within(e, address, base,
                       emit_ctx(e, offsetof(struct exec_ctx, shared_size), e->i32));
     }
@@ -395,7 +398,10 @@ static LLVMValueRef symbol_address(struct emit *e, const struct ir_inst *inst)
     uint64_t offset = 0;
     if (e->unit->program->variables[inst->index].space == IR_SHARED) {
         shared_offset(e, inst, &offset);
-        return emit_int(e, ir_bits(inst->type), offset);
+        LLVMValueRef address = emit_int(e, ir_bits(inst->type), offset);
+        return e->unit->uses_cluster
+                   ? LLVMBuildAdd(e->b, address, emit_shared_origin(e, ir_bits(inst->type)), "")
+                   : address;
     }
     return as_integer(e, emit_gep(e, variable_pointer(e, inst->index), (uint64_t)inst->offset));
 }

@@ -109,6 +109,7 @@ static int load(struct work *w, LLVMMemoryBufferRef object, const struct emit_re
     k->public.uses_malloc = unit->uses_malloc;
     k->public.can_spin = unit->can_spin;
     k->public.recursive = unit->recursive;
+    k->public.uses_cluster = unit->uses_cluster;
     *w->ret_kernel = &k->public;
     return 0;
 }

@@ -20,6 +20,7 @@ struct jit_kernel {
     uint32_t static_shared; // bytes
     uint32_t dynamic_shared_offset; // where dynamic shared memory starts in the window
     bool uses_printf, uses_malloc, can_spin, recursive;
+    bool uses_cluster; // of shared memory: see exec_ctx.shared_origin
     size_t code_size; // bytes of machine code
 };
 
