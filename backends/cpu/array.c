@@ -135,8 +135,8 @@ bool cpu_format_of(const struct cudaChannelFormatDesc *desc, struct cpu_format *
         return false;
     }
     uint8_t channels = (uint8_t)(1 + (desc->y != 0) + (desc->z != 0) + (desc->w != 0));
-    *ret_format = (struct cpu_format){channel, channels, (uint8_t)(channels * desc->x / 8), 1,
-                                      false};
+    *ret_format =
+        (struct cpu_format){channel, channels, (uint8_t)(channels * desc->x / 8), 1, false};
     return true;
 }
 

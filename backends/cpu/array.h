@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backends/backend.h"
 #include "image.h"
+#include "backends/backend.h"
 
 // 131072 texels, the widest array that a device reports, have 18 levels.
 enum { CPU_ARRAY_LEVELS = 18 };

@@ -149,8 +149,8 @@ static void set_sampling(struct exec_texture *t, const struct cudaTextureDesc *d
         enum cudaTextureAddressMode mode = desc->addressMode[i];
         // "If normalizedCoords is set to zero, cudaAddressModeWrap and cudaAddressModeMirror won't
         // be supported and will be switched to cudaAddressModeClamp."
-        bool clamp = !t->normalized_coords &&
-                     (mode == cudaAddressModeWrap || mode == cudaAddressModeMirror);
+        bool clamp =
+            !t->normalized_coords && (mode == cudaAddressModeWrap || mode == cudaAddressModeMirror);
         t->address[i] = desc->seamlessCubemap || clamp ? EXEC_ADDRESS_CLAMP : (uint8_t)mode;
     }
 }

@@ -167,9 +167,10 @@ cudaError_t irt_compat11_cudaBindTextureToArray(const struct irt11_textureRefere
     return irt_texref_bind(texref, &resource, &texture, 0);
 }
 
-cudaError_t irt_compat11_cudaBindTextureToMipmappedArray(
-    const struct irt11_textureReference *texref, cudaMipmappedArray_const_t mipmappedArray,
-    const struct cudaChannelFormatDesc *desc)
+cudaError_t
+irt_compat11_cudaBindTextureToMipmappedArray(const struct irt11_textureReference *texref,
+                                             cudaMipmappedArray_const_t mipmappedArray,
+                                             const struct cudaChannelFormatDesc *desc)
 {
     struct cudaTextureDesc texture;
     struct cudaChannelFormatDesc own;
@@ -195,9 +196,8 @@ cudaError_t irt_compat11_cudaUnbindTexture(const struct irt11_textureReference *
     return irt_texref_unbind(texref);
 }
 
-cudaError_t
-irt_compat11_cudaGetTextureAlignmentOffset(size_t *offset,
-                                           const struct irt11_textureReference *texref)
+cudaError_t irt_compat11_cudaGetTextureAlignmentOffset(size_t *offset,
+                                                       const struct irt11_textureReference *texref)
 {
     return offset ? irt_texref_offset(texref, offset) : cudaErrorInvalidValue;
 }
@@ -221,8 +221,8 @@ cudaError_t irt_compat11_cudaBindSurfaceToArray(const struct irt11_surfaceRefere
                                                 const struct cudaChannelFormatDesc *desc)
 {
     struct cudaChannelFormatDesc own;
-    cudaError_t error = desc ? irt_texref_check(surfref, IRT_REFERENCE_SURFACE, NULL)
-                             : cudaErrorInvalidValue;
+    cudaError_t error =
+        desc ? irt_texref_check(surfref, IRT_REFERENCE_SURFACE, NULL) : cudaErrorInvalidValue;
     if (!error && irt_core_cudaGetChannelDesc(&own, array)) {
         error = cudaErrorInvalidValue;
     }

@@ -23,10 +23,11 @@ static cudaError_t create(cudaTextureObject_t *pTexObject,
                                             pResViewDesc ? &view : NULL);
 }
 
-cudaError_t irt_compat11_cudaCreateTextureObject(
-    cudaTextureObject_t *pTexObject, const struct irt11_cudaResourceDesc *pResDesc,
-    const struct irt11_cudaTextureDesc *pTexDesc,
-    const struct irt11_cudaResourceViewDesc *pResViewDesc)
+cudaError_t
+irt_compat11_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
+                                     const struct irt11_cudaResourceDesc *pResDesc,
+                                     const struct irt11_cudaTextureDesc *pTexDesc,
+                                     const struct irt11_cudaResourceViewDesc *pResViewDesc)
 {
     struct cudaTextureDesc texture;
     if (!pTexDesc) {
@@ -40,10 +41,11 @@ cudaError_t irt_compat11_cudaCreateTextureObject(
 _Static_assert(sizeof(struct irt11_cudaTextureDesc_v2) == sizeof(struct cudaTextureDesc),
                "cudaTextureDesc_v2");
 
-cudaError_t irt_compat11_cudaCreateTextureObject_v2(
-    cudaTextureObject_t *pTexObject, const struct irt11_cudaResourceDesc *pResDesc,
-    const struct irt11_cudaTextureDesc_v2 *pTexDesc,
-    const struct irt11_cudaResourceViewDesc *pResViewDesc)
+cudaError_t
+irt_compat11_cudaCreateTextureObject_v2(cudaTextureObject_t *pTexObject,
+                                        const struct irt11_cudaResourceDesc *pResDesc,
+                                        const struct irt11_cudaTextureDesc_v2 *pTexDesc,
+                                        const struct irt11_cudaResourceViewDesc *pResViewDesc)
 {
     struct cudaTextureDesc texture;
     if (!pTexDesc) {
@@ -93,8 +95,8 @@ cudaError_t irt_compat11_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObjec
     return irt_core_cudaCreateSurfaceObject(pSurfObject, &resource);
 }
 
-cudaError_t irt_compat11_cudaGetTextureObjectResourceDesc(
-    struct irt11_cudaResourceDesc *pResDesc, cudaTextureObject_t texObject)
+cudaError_t irt_compat11_cudaGetTextureObjectResourceDesc(struct irt11_cudaResourceDesc *pResDesc,
+                                                          cudaTextureObject_t texObject)
 {
     struct cudaResourceDesc core;
     if (!pResDesc) {
@@ -107,8 +109,9 @@ cudaError_t irt_compat11_cudaGetTextureObjectResourceDesc(
     return error;
 }
 
-cudaError_t irt_compat11_cudaGetTextureObjectResourceViewDesc(
-    struct irt11_cudaResourceViewDesc *pResViewDesc, cudaTextureObject_t texObject)
+cudaError_t
+irt_compat11_cudaGetTextureObjectResourceViewDesc(struct irt11_cudaResourceViewDesc *pResViewDesc,
+                                                  cudaTextureObject_t texObject)
 {
     struct cudaResourceViewDesc core;
     if (!pResViewDesc) {
@@ -121,8 +124,8 @@ cudaError_t irt_compat11_cudaGetTextureObjectResourceViewDesc(
     return error;
 }
 
-cudaError_t irt_compat11_cudaGetSurfaceObjectResourceDesc(
-    struct irt11_cudaResourceDesc *pResDesc, cudaSurfaceObject_t surfObject)
+cudaError_t irt_compat11_cudaGetSurfaceObjectResourceDesc(struct irt11_cudaResourceDesc *pResDesc,
+                                                          cudaSurfaceObject_t surfObject)
 {
     struct cudaResourceDesc core;
     if (!pResDesc) {

@@ -5,11 +5,9 @@
 #include "irt_compat12.h"
 #include "irt_core.h"
 
-cudaError_t
-irt_compat12_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
-                                     const struct irt12_cudaResourceDesc *pResDesc,
-                                     const struct cudaTextureDesc *pTexDesc,
-                                     const struct irt12_cudaResourceViewDesc *pResViewDesc)
+cudaError_t irt_compat12_cudaCreateTextureObject(
+    cudaTextureObject_t *pTexObject, const struct irt12_cudaResourceDesc *pResDesc,
+    const struct cudaTextureDesc *pTexDesc, const struct irt12_cudaResourceViewDesc *pResViewDesc)
 {
     struct cudaResourceDesc resource;
     struct cudaResourceViewDesc view;
@@ -35,8 +33,8 @@ cudaError_t irt_compat12_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObjec
     return irt_core_cudaCreateSurfaceObject(pSurfObject, &resource);
 }
 
-cudaError_t irt_compat12_cudaGetTextureObjectResourceDesc(
-    struct irt12_cudaResourceDesc *pResDesc, cudaTextureObject_t texObject)
+cudaError_t irt_compat12_cudaGetTextureObjectResourceDesc(struct irt12_cudaResourceDesc *pResDesc,
+                                                          cudaTextureObject_t texObject)
 {
     struct cudaResourceDesc core;
     if (!pResDesc) {
@@ -49,8 +47,9 @@ cudaError_t irt_compat12_cudaGetTextureObjectResourceDesc(
     return error;
 }
 
-cudaError_t irt_compat12_cudaGetTextureObjectResourceViewDesc(
-    struct irt12_cudaResourceViewDesc *pResViewDesc, cudaTextureObject_t texObject)
+cudaError_t
+irt_compat12_cudaGetTextureObjectResourceViewDesc(struct irt12_cudaResourceViewDesc *pResViewDesc,
+                                                  cudaTextureObject_t texObject)
 {
     struct cudaResourceViewDesc core;
     if (!pResViewDesc) {
@@ -63,8 +62,8 @@ cudaError_t irt_compat12_cudaGetTextureObjectResourceViewDesc(
     return error;
 }
 
-cudaError_t irt_compat12_cudaGetSurfaceObjectResourceDesc(
-    struct irt12_cudaResourceDesc *pResDesc, cudaSurfaceObject_t surfObject)
+cudaError_t irt_compat12_cudaGetSurfaceObjectResourceDesc(struct irt12_cudaResourceDesc *pResDesc,
+                                                          cudaSurfaceObject_t surfObject)
 {
     struct cudaResourceDesc core;
     if (!pResDesc) {

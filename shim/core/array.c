@@ -194,8 +194,7 @@ cudaError_t irt_core_cudaMallocArray(cudaArray_t *array, const struct cudaChanne
     return allocate(desc, &extent, flags, array);
 }
 
-cudaError_t irt_core_cudaMalloc3DArray(cudaArray_t *array,
-                                       const struct cudaChannelFormatDesc *desc,
+cudaError_t irt_core_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
                                        struct cudaExtent extent, unsigned int flags)
 {
     return array && desc ? allocate(desc, &extent, flags, array) : cudaErrorInvalidValue;
@@ -479,14 +478,16 @@ cudaError_t irt_core_cudaMipmappedArrayGetMemoryRequirements(
                                  : cudaErrorInvalidDevice;
 }
 
-cudaError_t irt_core_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
-                                                  cudaArray_t array)
+cudaError_t
+irt_core_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
+                                      cudaArray_t array)
 {
     return no_such_array(sparseProperties, array);
 }
 
-cudaError_t irt_core_cudaMipmappedArrayGetSparseProperties(
-    struct cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap)
+cudaError_t
+irt_core_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
+                                               cudaMipmappedArray_t mipmap)
 {
     return no_such_mipmap(sparseProperties, mipmap);
 }
@@ -511,12 +512,12 @@ cudaError_t irt_array_region(cudaArray_const_t handle, const struct cudaPos *pos
     const struct irtb_array_view *v = &array->view;
     if (v->base && inside(pos->x, extent->width, v->width) &&
         inside(pos->y, extent->height, v->height) && inside(pos->z, extent->depth, v->depth)) {
-        *ret_region = (struct irt_array_region){
-            .start = (char *)v->base + pos->x * v->element_size + pos->y * v->row_pitch +
-                     pos->z * v->slice_pitch,
-            .element_size = v->element_size,
-            .pitch = v->row_pitch,
-            .slice = v->slice_pitch};
+        *ret_region =
+            (struct irt_array_region){.start = (char *)v->base + pos->x * v->element_size +
+                                               pos->y * v->row_pitch + pos->z * v->slice_pitch,
+                                      .element_size = v->element_size,
+                                      .pitch = v->row_pitch,
+                                      .slice = v->slice_pitch};
     } else {
         error = cudaErrorInvalidValue;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUDA arrays: what a cudaArray_t or cudaMipmappedArray_t names, the channel formats, and the
-// regions of arrays that copies work on. array.c owns both kinds of objects, array_check.c the limits, array_copy.c the
-// copies with arrays, texture.c what reads them. The memory of each array is in the map of memory.h
-// as IRT_MEMORY_ARRAY.
+// regions of arrays that copies work on. array.c owns both kinds of objects, array_check.c the
+// limits, array_copy.c the copies with arrays, texture.c what reads them. The memory of each array
+// is in the map of memory.h as IRT_MEMORY_ARRAY.
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 enum irt_format_class {
     IRT_FORMAT_INVALID,
-    IRT_FORMAT_INTEGER,    // Signed, Unsigned
+    IRT_FORMAT_INTEGER, // Signed, Unsigned
     IRT_FORMAT_FLOAT,
     IRT_FORMAT_NORMALIZED, // integers that read as floats, 1010102
     IRT_FORMAT_COMPRESSED, // BC1 … BC7

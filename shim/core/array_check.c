@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What arrays there can be: channel formats, shapes, and the limits of a device, as cudaMalloc3DArray
-// and cudaMallocMipmappedArray list them. Called by array.c and texture.c.
+// What arrays there can be: channel formats, shapes, and the limits of a device, as
+// cudaMalloc3DArray and cudaMallocMipmappedArray list them. Called by array.c and texture.c.
 #include "shim/core/api_rules.h"
 #include "shim/core/array.h"
 #include "shim/dispatch/backend.h"

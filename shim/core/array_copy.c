@@ -68,9 +68,8 @@ static cudaError_t copy_2d(cudaArray_const_t array, size_t w_offset, size_t h_of
 }
 
 static cudaError_t to_array_2d(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
-                               size_t spitch, size_t width, size_t height,
-                               enum cudaMemcpyKind kind, cudaStream_t stream,
-                               enum irt_copy_mode mode)
+                               size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
+                               cudaStream_t stream, enum irt_copy_mode mode)
 {
     return src ? copy_2d(dst, wOffset, hOffset, NULL, src, spitch, width, height, kind, stream,
                          mode)
@@ -124,11 +123,10 @@ cudaError_t irt_core_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaAr
 }
 
 // Both sides are on the device whatever the kind says; it must only be one.
-cudaError_t irt_core_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst,
-                                              size_t hOffsetDst, cudaArray_const_t src,
-                                              size_t wOffsetSrc, size_t hOffsetSrc, size_t width,
-                                              size_t height, enum cudaMemcpyKind kind,
-                                              cudaStream_t default_stream)
+cudaError_t irt_core_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                              cudaArray_const_t src, size_t wOffsetSrc,
+                                              size_t hOffsetSrc, size_t width, size_t height,
+                                              enum cudaMemcpyKind kind, cudaStream_t default_stream)
 {
     struct irt_array_region to;
     struct irt_array_region from;
@@ -159,7 +157,7 @@ cudaError_t irt_core_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst
 
 // The bytes of an array's first slice in order: where the next one is.
 struct cursor {
-    char *rows;   // start of row 0; of a side that is no array the next byte
+    char *rows; // start of row 0; of a side that is no array the next byte
     size_t pitch;
     size_t width; // bytes of a row; 0: no array
     size_t x, y;  // bytes, rows
@@ -186,11 +184,8 @@ static cudaError_t cursor_in(cudaArray_const_t handle, size_t w_offset, size_t h
         count > (v->height - h_offset) * width - w_offset) {
         error = cudaErrorInvalidValue;
     } else {
-        *ret_cursor = (struct cursor){.rows = v->base,
-                                      .pitch = v->row_pitch,
-                                      .width = width,
-                                      .x = w_offset,
-                                      .y = h_offset};
+        *ret_cursor = (struct cursor){
+            .rows = v->base, .pitch = v->row_pitch, .width = width, .x = w_offset, .y = h_offset};
     }
     irt_array_put(handle);
     return error;
@@ -304,8 +299,8 @@ cudaError_t irt_core_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t h
 }
 
 cudaError_t irt_core_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
-                                            const void *src, size_t count,
-                                            enum cudaMemcpyKind kind, cudaStream_t stream)
+                                            const void *src, size_t count, enum cudaMemcpyKind kind,
+                                            cudaStream_t stream)
 {
     return to_array(dst, wOffset, hOffset, src, count, kind, stream, IRT_COPY_ASYNC);
 }

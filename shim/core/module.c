@@ -410,12 +410,15 @@ static void unload_locked(struct irt_module *module, struct irt_device *device)
     at->code = NULL;
 }
 
+bool irt_module_may_wait(void)
+{
+    return !atomic_load(&exiting) && irt_process_state() == IRT_PROCESS_RUNNING &&
+           !irt_stream_in_host_function();
+}
+
 void irt_module_discard(struct irt_module *module)
 {
-    // Where nothing may be waited for, the code stays: at exit, in a fork child, and in a host
-    // function, which the work that would be waited for stands behind.
-    bool alive = !atomic_load(&exiting) && irt_process_state() == IRT_PROCESS_RUNNING &&
-                 !irt_stream_in_host_function();
+    bool alive = irt_module_may_wait(); // else the code stays
     for (int i = 0; module->devices && i < irt_device_count() && alive; i++) {
         struct irt_device *device = irt_device_at(i);
         if (module->devices[i].code) {

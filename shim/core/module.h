@@ -73,6 +73,10 @@ cudaError_t irt_symbol_range(const void *symbol, size_t count, size_t offset, ch
 // cudaErrorInvalidMemcpyDirection for a kind that cannot copy to (or from) a variable.
 cudaError_t irt_symbol_check_kind(enum cudaMemcpyKind kind, bool to_symbol);
 
+// Whether what goes away with a module may wait for work: not at exit, in a fork child, and in a
+// host function, which the work that would be waited for stands behind.
+bool irt_module_may_wait(void);
+
 // ---- code that the program loads by hand (library.c, shim/driver/module.c) ----
 
 struct irt_code;

@@ -16,7 +16,6 @@
 #include "shim/core/texture.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/log.h"
-#include "shim/util/process.h"
 
 struct binding {
     uint64_t object; // 0: none
@@ -81,7 +80,7 @@ void irt_texref_register(void **handle, const void *host, const char *name,
 // The objects of a record that no table holds any more.
 static void discard(struct reference *reference)
 {
-    bool alive = irt_process_state() == IRT_PROCESS_RUNNING;
+    bool alive = irt_module_may_wait(); // else the objects stay
     for (int i = 0; reference->bindings && alive && i < irt_device_count(); i++) {
         if (reference->bindings[i].object) {
             irt_device_drain(irt_device_at(i));
@@ -98,7 +97,8 @@ void irt_texref_forget(void *const *handle)
     struct reference *next;
     struct reference *gone = NULL;
     irt_mutex_lock(&lock);
-    HASH_ITER(hh, references, reference, next) {
+    HASH_ITER(hh, references, reference, next)
+    {
         if (reference->module == handle) {
             HASH_DEL(references, reference);
             reference->hh.next = gone;
@@ -248,7 +248,8 @@ void irt_texref_reset_device(struct irt_device *device)
     struct reference *reference;
     struct reference *next;
     irt_mutex_lock(&lock);
-    HASH_ITER(hh, references, reference, next) {
+    HASH_ITER(hh, references, reference, next)
+    {
         if (reference->bindings) {
             destroy(reference->kind, reference->bindings[device->ordinal].object);
             reference->bindings[device->ordinal] = (struct binding){0};

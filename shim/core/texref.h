@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texture and surface references of CUDA 11 programs: variables of a module that hold the value of a
-// texture or surface object on each device, set by the bind functions. compat/cuda11/texref.c reads
-// the structs that the program has; this knows only the address of each (its host twin).
+// Texture and surface references of CUDA 11 programs: variables of a module that hold the value of
+// a texture or surface object on each device, set by the bind functions. compat/cuda11/texref.c
+// reads the structs that the program has; this knows only the address of each (its host twin).
 #pragma once
 
 #include <stdbool.h>
@@ -29,9 +29,9 @@ cudaError_t irt_texref_check(const void *host, enum irt_reference_kind kind,
                              bool *ret_normalized_read);
 
 // Makes an object on the current device and gives it to the kernels of the reference's module
-// there; what was bound before is unbound. Waits for the device's work, which may use that. `offset`
-// is what irt_texref_offset answers. Errors: of irt_texture_create, irt_surface_create, of loading
-// the module, and faults. Hold no lock.
+// there; what was bound before is unbound. Waits for the device's work, which may use that.
+// `offset` is what irt_texref_offset answers. Errors: of irt_texture_create, irt_surface_create, of
+// loading the module, and faults. Hold no lock.
 cudaError_t irt_texref_bind(const void *host, const struct cudaResourceDesc *resource,
                             const struct cudaTextureDesc *texture, size_t offset);
 cudaError_t irt_texref_bind_surface(const void *host, const struct cudaResourceDesc *resource);

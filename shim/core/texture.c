@@ -123,8 +123,8 @@ static cudaError_t describe_linear(const struct cudaResourceDesc *resource, stru
     size_t room = room_at(ptr);
     size_t width = (bytes < room ? bytes : room) / irt_format_size(desc);
     size_t most;
-    error = irt_core_cudaDeviceGetTexture1DLinearMaxWidth(&most, desc,
-                                                          irt_device_current()->ordinal);
+    error =
+        irt_core_cudaDeviceGetTexture1DLinearMaxWidth(&most, desc, irt_device_current()->ordinal);
     if (error) {
         return error;
     }
@@ -291,8 +291,9 @@ static cudaError_t check_sampling(const struct cudaTextureDesc *texture,
     if (texture->seamlessCubemap && !(source->flags & cudaArrayCubemap)) {
         return cudaErrorInvalidValue;
     }
-    bool floats = source->class != IRT_FORMAT_INTEGER ||
-                  (texture->readMode == cudaReadModeNormalizedFloat && source->image.format.x <= 16);
+    bool floats =
+        source->class != IRT_FORMAT_INTEGER ||
+        (texture->readMode == cudaReadModeNormalizedFloat && source->image.format.x <= 16);
     bool filters = texture->filterMode == cudaFilterModeLinear ||
                    (type == cudaResourceTypeMipmappedArray &&
                     texture->mipmapFilterMode == cudaFilterModeLinear);
@@ -401,8 +402,7 @@ cudaError_t irt_core_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
     if (!pSurfObject || !pResDesc) {
         return cudaErrorInvalidValue;
     }
-    struct object object = {
-        .surface = true, .device = irt_device_current(), .resource = *pResDesc};
+    struct object object = {.surface = true, .device = irt_device_current(), .resource = *pResDesc};
     cudaError_t error = irt_surface_create(pResDesc, &object.value);
     if (!error) {
         error = enlist(&object);
@@ -468,7 +468,8 @@ void irt_texture_reset_device(struct irt_device *device)
     struct object *next;
     struct object *gone = NULL;
     irt_mutex_lock(&lock);
-    HASH_ITER(hh, objects, object, next) {
+    HASH_ITER(hh, objects, object, next)
+    {
         if (object->device == device) {
             HASH_DEL(objects, object);
             object->hh.next = gone;

@@ -60,8 +60,7 @@ Test(arrays, plain_formats_round_trip)
                 size_t row = (size_t)(37 * channels * x / 8);
                 OK(cudaMemcpy2DToArray(array, 0, 0, source, row, row, 11, cudaMemcpyHostToDevice));
                 memset(back, 0, row * 11);
-                OK(cudaMemcpy2DFromArray(back, row, array, 0, 0, row, 11,
-                                         cudaMemcpyDeviceToHost));
+                OK(cudaMemcpy2DFromArray(back, row, array, 0, 0, row, 11, cudaMemcpyDeviceToHost));
                 cr_assert(memcmp(source, back, row * 11) == 0);
                 struct cudaChannelFormatDesc got;
                 OK(cudaGetChannelDesc(&got, array));
@@ -167,7 +166,8 @@ Test(arrays, shapes_and_limits)
         {{16, SIZE_MAX, 0}, 0, cudaErrorInvalidValue},
         {{16, 16, SIZE_MAX}, 0, cudaErrorInvalidValue},
         {{(size_t)prop.maxSurface1D + 1, 0, 0}, cudaArraySurfaceLoadStore, cudaErrorInvalidValue},
-        {{(size_t)prop.maxTexture2DGather[0] + 1, 1, 0}, cudaArrayTextureGather,
+        {{(size_t)prop.maxTexture2DGather[0] + 1, 1, 0},
+         cudaArrayTextureGather,
          cudaErrorInvalidValue},
         {{16, 16, 2}, cudaArrayTextureGather, cudaErrorInvalidValue},
         {{4, 4, (size_t)prop.maxTexture2DLayered[2] + 1}, cudaArrayLayered, cudaErrorInvalidValue},
@@ -297,8 +297,8 @@ Test(arrays, errors_of_2d_copies)
     EXPECT(cudaErrorInvalidValue,
            cudaMemcpy2DFromArray(host, 32, array, 0, 0, 32, 5, cudaMemcpyDeviceToHost));
     // Different elements.
-    EXPECT(cudaErrorInvalidValue, cudaMemcpy2DArrayToArray(array, 0, 0, bytes, 0, 0, 32, 4,
-                                                           cudaMemcpyDeviceToDevice));
+    EXPECT(cudaErrorInvalidValue,
+           cudaMemcpy2DArrayToArray(array, 0, 0, bytes, 0, 0, 32, 4, cudaMemcpyDeviceToDevice));
     EXPECT(cudaErrorInvalidResourceHandle,
            cudaMemcpy2DArrayToArray(array, 0, 0, gone, 0, 0, 32, 4, cudaMemcpyDeviceToDevice));
     EXPECT(cudaErrorInvalidMemcpyDirection,
@@ -351,8 +351,7 @@ Test(arrays, linear_copies_wrap_at_rows)
            cudaMemcpyToArray(array, W + 1, 0, source, 1, cudaMemcpyHostToDevice));
     EXPECT(cudaErrorInvalidValue,
            cudaMemcpyToArray(array, 0, H, source, 1, cudaMemcpyHostToDevice));
-    EXPECT(cudaErrorInvalidValue,
-           cudaMemcpyToArray(array, 0, 0, NULL, 1, cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue, cudaMemcpyToArray(array, 0, 0, NULL, 1, cudaMemcpyHostToDevice));
     EXPECT(cudaErrorInvalidValue,
            cudaMemcpyFromArray(NULL, array, 0, 0, 1, cudaMemcpyDeviceToHost));
     EXPECT(cudaErrorInvalidMemcpyDirection,

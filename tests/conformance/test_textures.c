@@ -2,7 +2,8 @@
 //
 // Texture and surface objects and, for CUDA 11, references: creation from every kind of resource,
 // resource views, getters, limits, alignment, destruction, and every documented error; and what
-// kernels read through them, one fetch a launch. Filtering is tested to the last bit by the backend.
+// kernels read through them, one fetch a launch. Filtering is tested to the last bit by the
+// backend.
 #include <math.h>
 
 #include "conformance.h"
@@ -39,8 +40,8 @@ static struct cudaResourceDesc mipmap_resource(cudaMipmappedArray_t mipmap)
     return desc;
 }
 
-static struct cudaResourceDesc linear_resource(void *ptr, const struct cudaChannelFormatDesc *format,
-                                               size_t size)
+static struct cudaResourceDesc
+linear_resource(void *ptr, const struct cudaChannelFormatDesc *format, size_t size)
 {
     struct cudaResourceDesc desc;
     memset(&desc, 0, sizeof desc);
@@ -529,31 +530,36 @@ Test(textures, limits_are_those_of_the_device)
 
 // ---- what kernels read ----
 
-#define FETCH(name, instruction)                                                              \
+#define FETCH(name, instruction)                                                                \
     ".visible .entry " name "(.param .u64 p0, .param .u64 p1, .param .f32 p2, .param .f32 p3, " \
-    ".param .f32 p4, .param .f32 p5)\n{\n"                                                    \
-    " .reg .f32 %f<9>; .reg .b32 %r<9>; .reg .b64 %rd<3>;\n"                                  \
-    " ld.param.u64 %rd1, [p0]; ld.param.u64 %rd2, [p1]; ld.param.f32 %f1, [p2];\n"            \
-    " ld.param.f32 %f2, [p3]; ld.param.f32 %f3, [p4]; ld.param.f32 %f4, [p5];\n"              \
-    " cvt.rzi.s32.f32 %r1, %f1; cvt.rzi.s32.f32 %r2, %f2;\n " instruction "\n"                \
+    ".param .f32 p4, .param .f32 p5)\n{\n"                                                      \
+    " .reg .f32 %f<9>; .reg .b32 %r<9>; .reg .b64 %rd<3>;\n"                                    \
+    " ld.param.u64 %rd1, [p0]; ld.param.u64 %rd2, [p1]; ld.param.f32 %f1, [p2];\n"              \
+    " ld.param.f32 %f2, [p3]; ld.param.f32 %f3, [p4]; ld.param.f32 %f4, [p5];\n"                \
+    " cvt.rzi.s32.f32 %r1, %f1; cvt.rzi.s32.f32 %r2, %f2;\n " instruction "\n"                  \
     " st.global.v4.f32 [%rd1], {%f5, %f6, %f7, %f8};\n ret;\n}\n"
 #define WORDS " mov.b32 %f5, %r5; mov.b32 %f6, %r6; mov.b32 %f7, %r7; mov.b32 %f8, %r8;"
 
-static const char fetches[] =
-    ".version 7.0\n.target sm_80\n.address_size 64\n"
-    FETCH("f_fetch", "tex.1d.v4.f32.s32 {%f5, %f6, %f7, %f8}, [%rd2, {%r1}];")
+static const char fetches[] = ".version 7.0\n.target sm_80\n.address_size 64\n" FETCH(
+    "f_fetch", "tex.1d.v4.f32.s32 {%f5, %f6, %f7, %f8}, [%rd2, {%r1}];")
     FETCH("f_1d", "tex.1d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1}];")
-    FETCH("f_2d", "tex.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2}];")
-    FETCH("f_2d_u32", "tex.2d.v4.u32.f32 {%r5, %r6, %r7, %r8}, [%rd2, {%f1, %f2}];" WORDS)
-    FETCH("f_3d", "tex.3d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2, %f3, %f3}];")
-    FETCH("f_a2d", "tex.a2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%r1, %f2, %f3, %f3}];")
-    FETCH("f_cube", "tex.cube.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2, %f3, %f3}];")
-    FETCH("f_acube",
-          "tex.acube.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%r1, %f2, %f3, %f4}];")
-    FETCH("f_level", "tex.level.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2}], %f3;")
-    FETCH("f_gather", "tld4.r.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2}];")
-    FETCH("f_surface", "suld.b.2d.v4.b32.trap {%r5, %r6, %r7, %r8}, [%rd2, {%r1, %r2}];" WORDS)
-    FETCH("f_store", "mov.b32 %r5, %f3; sust.b.2d.b32.trap [%rd2, {%r1, %r2}], {%r5};" WORDS);
+        FETCH("f_2d", "tex.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2}];") FETCH(
+            "f_2d_u32", "tex.2d.v4.u32.f32 {%r5, %r6, %r7, %r8}, [%rd2, {%f1, %f2}];" WORDS)
+            FETCH("f_3d", "tex.3d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2, %f3, %f3}];")
+                FETCH("f_a2d",
+                      "tex.a2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%r1, %f2, %f3, %f3}];")
+                    FETCH("f_cube",
+                          "tex.cube.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2, %f3, %f3}];")
+                        FETCH("f_acube",
+                              "tex.acube.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%r1, %f2, %f3, "
+                              "%f4}];") FETCH("f_level", "tex.level.2d.v4.f32.f32 {%f5, %f6, %f7, "
+                                                         "%f8}, [%rd2, {%f1, %f2}], %f3;")
+                            FETCH("f_gather",
+                                  "tld4.r.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%rd2, {%f1, %f2}];")
+                                FETCH("f_surface", "suld.b.2d.v4.b32.trap {%r5, %r6, %r7, %r8}, "
+                                                   "[%rd2, {%r1, %r2}];" WORDS)
+                                    FETCH("f_store", "mov.b32 %r5, %f3; sust.b.2d.b32.trap [%rd2, "
+                                                     "{%r1, %r2}], {%r5};" WORDS);
 
 enum fetch {
     FETCH_LINEAR,
@@ -575,8 +581,8 @@ static float *fetched; // on the device
 
 static void fetches_register(void)
 {
-    static const char *const names[] = {"f_fetch", "f_1d",    "f_2d",      "f_2d_u32",
-                                        "f_3d",    "f_a2d",   "f_cube",    "f_acube",
+    static const char *const names[] = {"f_fetch", "f_1d",     "f_2d",      "f_2d_u32",
+                                        "f_3d",    "f_a2d",    "f_cube",    "f_acube",
                                         "f_level", "f_gather", "f_surface", "f_store"};
     fetch_module = ptx_module_register(fetches, names, LENGTH(names));
     cr_assert(fetch_module);
@@ -787,10 +793,10 @@ Test(textures, sampling_settings_reach_kernels)
         int normalized;
         float x, expected;
     } rows[] = {
-        {cudaAddressModeClamp, 0, 5.5f, 40},   {cudaAddressModeClamp, 0, -1.0f, 10},
-        {cudaAddressModeBorder, 0, 5.5f, 7},   {cudaAddressModeBorder, 1, 1.2f, 7},
-        {cudaAddressModeWrap, 1, 1.3f, 20},    {cudaAddressModeWrap, 1, -0.1f, 40},
-        {cudaAddressModeMirror, 1, 1.1f, 40},  {cudaAddressModeMirror, 1, -0.3f, 20},
+        {cudaAddressModeClamp, 0, 5.5f, 40},  {cudaAddressModeClamp, 0, -1.0f, 10},
+        {cudaAddressModeBorder, 0, 5.5f, 7},  {cudaAddressModeBorder, 1, 1.2f, 7},
+        {cudaAddressModeWrap, 1, 1.3f, 20},   {cudaAddressModeWrap, 1, -0.1f, 40},
+        {cudaAddressModeMirror, 1, 1.1f, 40}, {cudaAddressModeMirror, 1, -0.3f, 20},
         {cudaAddressModeWrap, 0, 5.5f, 40}, // "will be switched to cudaAddressModeClamp"
         {cudaAddressModeMirror, 0, 5.5f, 40},
     };
@@ -1054,8 +1060,7 @@ Test(textures, references)
     OK(cudaBindTexture(&offset, &linear_reference, device, &f32, UINT32_MAX));
     cr_assert(offset == 0);
     cr_assert(reference_fetch(0, 7) == 7.0f);
-    EXPECT(cudaErrorInvalidValue,
-           cudaBindTexture(NULL, &linear_reference, device + 3, &f32, 400));
+    EXPECT(cudaErrorInvalidValue, cudaBindTexture(NULL, &linear_reference, device + 3, &f32, 400));
     OK(cudaBindTexture(&offset, &linear_reference, device + 3, &f32, 400));
     cr_assert(offset == 12);
     offset = 0;
@@ -1087,8 +1092,7 @@ Test(textures, references)
     cr_assert(reference_fetch(1, 30) == 99.0f); // clamped: read when it was bound
     OK(cudaBindTextureToArray(&flat_reference, array, &f32));
     cr_assert(reference_fetch(1, 30) == 0.0f);
-    EXPECT(cudaErrorInvalidChannelDescriptor,
-           cudaBindTextureToArray(&flat_reference, words, &f32));
+    EXPECT(cudaErrorInvalidChannelDescriptor, cudaBindTextureToArray(&flat_reference, words, &f32));
     EXPECT(cudaErrorInvalidValue, cudaBindTextureToArray(&flat_reference, NULL, &f32));
     EXPECT(cudaErrorInvalidValue, cudaBindTextureToArray(&flat_reference, array, NULL));
     EXPECT(cudaErrorInvalidTexture, cudaBindTextureToArray(&unknown_reference, array, &f32));
@@ -1104,8 +1108,8 @@ Test(textures, references)
     OK(cudaBindSurfaceToArray(&surface_reference, array, &f32));
     int stored = 0;
     void *arguments[] = {&fetched, &(int){0x40490fdb}};
-    OK(cudaLaunchKernel(ptx_module_stub(reference_module, 2), dim(1, 1, 1), dim(1, 1, 1),
-                        arguments, 0, 0));
+    OK(cudaLaunchKernel(ptx_module_stub(reference_module, 2), dim(1, 1, 1), dim(1, 1, 1), arguments,
+                        0, 0));
     OK(cudaMemcpyFromArray(&stored, array, 0, 0, sizeof stored, cudaMemcpyDeviceToHost));
     cr_assert(stored == 0x40490fdb);
     EXPECT(cudaErrorInvalidValue, cudaBindSurfaceToArray(&surface_reference, words, &s32));
@@ -1116,8 +1120,7 @@ Test(textures, references)
     EXPECT(cudaErrorInvalidTextureBinding,
            cudaGetTextureAlignmentOffset(&offset, &linear_reference));
     OK(cudaDeviceReset());
-    EXPECT(cudaErrorInvalidTextureBinding,
-           cudaGetTextureAlignmentOffset(&offset, &flat_reference));
+    EXPECT(cudaErrorInvalidTextureBinding, cudaGetTextureAlignmentOffset(&offset, &flat_reference));
     // A module that goes away takes its references along.
     ptx_module_unregister(reference_module);
     EXPECT(cudaErrorInvalidTexture, cudaGetTextureReference(&texture, &linear_reference));
