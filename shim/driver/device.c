@@ -34,11 +34,6 @@ cudaError_t irt_driver_cuDeviceGet(CUdevice *device, int ordinal)
     return e;
 }
 
-cudaError_t irt_driver_cuDeviceGetCount(int *count)
-{
-    return irt_core_cudaGetDeviceCount(count);
-}
-
 cudaError_t irt_driver_cuDeviceGetName(char *name, int len, CUdevice dev)
 {
     struct irt_device *device;
@@ -156,28 +151,6 @@ cudaError_t irt_driver_cuDeviceComputeCapability(int *major, int *minor, CUdevic
     return e;
 }
 
-cudaError_t irt_driver_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
-{
-    return irt_core_cudaDeviceGetPCIBusId(pciBusId, len, dev);
-}
-
-cudaError_t irt_driver_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
-{
-    return irt_core_cudaDeviceGetByPCIBusId(dev, pciBusId);
-}
-
-cudaError_t irt_driver_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
-{
-    return irt_core_cudaDeviceCanAccessPeer(canAccessPeer, dev, peerDev);
-}
-
-cudaError_t irt_driver_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
-                                               CUdevice srcDevice, CUdevice dstDevice)
-{
-    return irt_core_cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attrib, srcDevice,
-                                              dstDevice);
-}
-
 // Contexts cannot be bound to a part of the multiprocessors.
 cudaError_t irt_driver_cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type,
                                                       CUdevice dev)
@@ -191,19 +164,4 @@ cudaError_t irt_driver_cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityTyp
         *pi = 0;
     }
     return e;
-}
-
-cudaError_t irt_driver_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
-{
-    return irt_core_cudaDeviceGetDefaultMemPool(pool_out, dev);
-}
-
-cudaError_t irt_driver_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
-{
-    return irt_core_cudaDeviceGetMemPool(pool, dev);
-}
-
-cudaError_t irt_driver_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
-{
-    return irt_core_cudaDeviceSetMemPool(dev, pool);
 }

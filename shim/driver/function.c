@@ -448,8 +448,3 @@ cudaError_t irt_driver_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction
     cudaError_t e = irt_launch_attributes(&same, &request);
     return e ? e : launch(f, &request, kernelParams, extra);
 }
-
-cudaError_t irt_driver_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
-{
-    return irt_core_cudaLaunchHostFunc(hStream, fn, userData);
-}

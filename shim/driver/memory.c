@@ -43,11 +43,6 @@ cudaError_t irt_driver_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, siz
     return irt_core_cudaMallocPitch((void **)dptr, pPitch, WidthInBytes, Height);
 }
 
-cudaError_t irt_driver_cuMemFree_v2(CUdeviceptr dptr)
-{
-    return irt_core_cudaFree(pointer(dptr));
-}
-
 cudaError_t irt_driver_cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
     struct irt_memory memory;
@@ -79,31 +74,6 @@ cudaError_t irt_driver_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int F
     return bytesize ? irt_core_cudaHostAlloc(pp, bytesize, Flags) : cudaErrorInvalidValue;
 }
 
-cudaError_t irt_driver_cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)
-{
-    return irt_core_cudaHostGetDevicePointer((void **)pdptr, p, Flags);
-}
-
-cudaError_t irt_driver_cuMemHostGetFlags(unsigned int *pFlags, void *p)
-{
-    return irt_core_cudaHostGetFlags(pFlags, p);
-}
-
-cudaError_t irt_driver_cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
-{
-    return irt_core_cudaHostRegister(p, bytesize, Flags);
-}
-
-cudaError_t irt_driver_cuMemHostUnregister(void *p)
-{
-    return irt_core_cudaHostUnregister(p);
-}
-
-cudaError_t irt_driver_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
-{
-    return irt_core_cudaMallocManaged((void **)dptr, bytesize, flags);
-}
-
 cudaError_t irt_driver_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 {
     return bytesize ? irt_core_cudaMallocAsync((void **)dptr, bytesize, hStream)
@@ -115,11 +85,6 @@ cudaError_t irt_driver_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesiz
 {
     return bytesize ? irt_core_cudaMallocFromPoolAsync((void **)dptr, bytesize, pool, hStream)
                     : cudaErrorInvalidValue;
-}
-
-cudaError_t irt_driver_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
-{
-    return irt_core_cudaFreeAsync(pointer(dptr), hStream);
 }
 
 // ---- what an address is ----
@@ -569,4 +534,42 @@ cudaError_t irt_driver_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch
                                           size_t Width, size_t Height, CUstream hStream)
 {
     return fill(dstDevice, dstPitch, ui, 4, Width, Height, hStream, IRT_COPY_ASYNC);
+}
+
+// ---- managed memory and other processes: structures by value ----
+
+static struct cudaMemLocation location_of(CUmemLocation location)
+{
+    return (struct cudaMemLocation){.type = (enum cudaMemLocationType)location.type,
+                                    .id = location.id};
+}
+
+cudaError_t irt_driver_cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
+                                      CUmemLocation location)
+{
+    return irt_core_cudaMemAdvise(pointer(devPtr), count, (enum cudaMemoryAdvise)advice,
+                                  location_of(location));
+}
+
+cudaError_t irt_driver_cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count,
+                                             CUmemLocation location, unsigned int flags,
+                                             CUstream hStream)
+{
+    return irt_core_cudaMemPrefetchAsync(pointer(devPtr), count, location_of(location), flags,
+                                         hStream);
+}
+
+cudaError_t irt_driver_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
+{
+    cudaIpcEventHandle_t same;
+    memcpy(&same, &handle, sizeof same);
+    return irt_core_cudaIpcOpenEventHandle(phEvent, same);
+}
+
+cudaError_t irt_driver_cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle,
+                                             unsigned int Flags)
+{
+    cudaIpcMemHandle_t same;
+    memcpy(&same, &handle, sizeof same);
+    return irt_core_cudaIpcOpenMemHandle((void **)pdptr, same, Flags);
 }

@@ -163,29 +163,6 @@ cudaError_t irt_driver_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 
 // ---- libraries ----
 
-cudaError_t irt_driver_cuLibraryLoadData(CUlibrary *library, const void *code,
-                                         CUjit_option *jitOptions, void **jitOptionsValues,
-                                         unsigned int numJitOptions,
-                                         CUlibraryOption *libraryOptions,
-                                         void **libraryOptionValues, unsigned int numLibraryOptions)
-{
-    return irt_core_cudaLibraryLoadData(
-        library, code, (enum cudaJitOption *)jitOptions, jitOptionsValues, numJitOptions,
-        (enum cudaLibraryOption *)libraryOptions, libraryOptionValues, numLibraryOptions);
-}
-
-cudaError_t irt_driver_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
-                                             CUjit_option *jitOptions, void **jitOptionsValues,
-                                             unsigned int numJitOptions,
-                                             CUlibraryOption *libraryOptions,
-                                             void **libraryOptionValues,
-                                             unsigned int numLibraryOptions)
-{
-    return irt_core_cudaLibraryLoadFromFile(
-        library, fileName, (enum cudaJitOption *)jitOptions, jitOptionsValues, numJitOptions,
-        (enum cudaLibraryOption *)libraryOptions, libraryOptionValues, numLibraryOptions);
-}
-
 static void close_of_library(void *handle, void *object, void *context)
 {
     const struct module *module = object;
@@ -198,22 +175,6 @@ cudaError_t irt_driver_cuLibraryUnload(CUlibrary library)
 {
     irt_handle_each(&modules, close_of_library, library);
     return irt_library_unload(library);
-}
-
-cudaError_t irt_driver_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
-{
-    return irt_core_cudaLibraryGetKernel(pKernel, library, name);
-}
-
-cudaError_t irt_driver_cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
-{
-    return irt_core_cudaLibraryGetKernelCount(count, lib);
-}
-
-cudaError_t irt_driver_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
-                                                 CUlibrary lib)
-{
-    return irt_core_cudaLibraryEnumerateKernels(kernels, numKernels, lib);
 }
 
 struct search {
@@ -255,24 +216,6 @@ cudaError_t irt_driver_cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
         irt_library_put(object);
     }
     return e;
-}
-
-cudaError_t irt_driver_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-                                          const char *name)
-{
-    return irt_core_cudaLibraryGetGlobal((void **)dptr, bytes, library, name);
-}
-
-cudaError_t irt_driver_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-                                           const char *name)
-{
-    return irt_core_cudaLibraryGetManaged((void **)dptr, bytes, library, name);
-}
-
-cudaError_t irt_driver_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library,
-                                                   const char *symbol)
-{
-    return irt_core_cudaLibraryGetUnifiedFunction(fptr, library, symbol);
 }
 
 // ---- kernels: one handle stands for kernel and function ----

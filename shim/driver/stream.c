@@ -13,57 +13,6 @@
 #include "shim/dispatch/backend.h"
 #include "shim/driver/driver.h"
 
-cudaError_t irt_driver_cuStreamCreate(CUstream *phStream, unsigned int Flags)
-{
-    return irt_core_cudaStreamCreateWithFlags(phStream, Flags);
-}
-
-cudaError_t irt_driver_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags,
-                                                  int priority)
-{
-    return irt_core_cudaStreamCreateWithPriority(phStream, flags, priority);
-}
-
-cudaError_t irt_driver_cuStreamDestroy_v2(CUstream hStream)
-{
-    return irt_core_cudaStreamDestroy(hStream);
-}
-
-cudaError_t irt_driver_cuStreamQuery(CUstream hStream)
-{
-    return irt_core_cudaStreamQuery(hStream);
-}
-
-cudaError_t irt_driver_cuStreamSynchronize(CUstream hStream)
-{
-    return irt_core_cudaStreamSynchronize(hStream);
-}
-
-cudaError_t irt_driver_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
-{
-    return irt_core_cudaStreamWaitEvent(hStream, hEvent, Flags);
-}
-
-cudaError_t irt_driver_cuStreamGetPriority(CUstream hStream, int *priority)
-{
-    return irt_core_cudaStreamGetPriority(hStream, priority);
-}
-
-cudaError_t irt_driver_cuStreamGetFlags(CUstream hStream, unsigned int *flags)
-{
-    return irt_core_cudaStreamGetFlags(hStream, flags);
-}
-
-cudaError_t irt_driver_cuStreamGetId(CUstream hStream, unsigned long long *streamId)
-{
-    return irt_core_cudaStreamGetId(hStream, streamId);
-}
-
-cudaError_t irt_driver_cuStreamGetDevice(CUstream hStream, CUdevice *device)
-{
-    return irt_core_cudaStreamGetDevice(hStream, device);
-}
-
 cudaError_t irt_driver_cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
 {
     struct irt_stream *stream;
@@ -87,46 +36,6 @@ cudaError_t irt_driver_cuStreamAddCallback(CUstream hStream, CUstreamCallback ca
 }
 
 // ---- events ----
-
-cudaError_t irt_driver_cuEventCreate(CUevent *phEvent, unsigned int Flags)
-{
-    return irt_core_cudaEventCreateWithFlags(phEvent, Flags);
-}
-
-cudaError_t irt_driver_cuEventDestroy_v2(CUevent hEvent)
-{
-    return irt_core_cudaEventDestroy(hEvent);
-}
-
-cudaError_t irt_driver_cuEventRecord(CUevent hEvent, CUstream hStream)
-{
-    return irt_core_cudaEventRecord(hEvent, hStream);
-}
-
-cudaError_t irt_driver_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
-{
-    return irt_core_cudaEventRecordWithFlags(hEvent, hStream, flags);
-}
-
-cudaError_t irt_driver_cuEventQuery(CUevent hEvent)
-{
-    return irt_core_cudaEventQuery(hEvent);
-}
-
-cudaError_t irt_driver_cuEventSynchronize(CUevent hEvent)
-{
-    return irt_core_cudaEventSynchronize(hEvent);
-}
-
-cudaError_t irt_driver_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
-{
-    return irt_core_cudaEventElapsedTime(pMilliseconds, hStart, hEnd);
-}
-
-cudaError_t irt_driver_cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
-{
-    return irt_core_cudaEventElapsedTime(pMilliseconds, hStart, hEnd);
-}
 
 // ---- values in memory ----
 

@@ -924,3 +924,72 @@ Test(driver, tensor_maps_of_columns)
                                             0));
 }
 #endif
+
+// ---- graphs ----
+
+DRIVER(cuStreamIsCapturing, 10000)
+DRIVER(cuStreamEndCapture, 10000)
+DRIVER(cuStreamBeginCapture, 10010)
+DRIVER(cuGraphInstantiateWithFlags, 11040)
+DRIVER(cuGraphLaunch, 10000)
+DRIVER(cuGraphExecDestroy, 10000)
+DRIVER(cuGraphDestroy, 10000)
+DRIVER(cuGraphGetNodes, 10000)
+DRIVER(cuGraphCreate, 10000)
+DRIVER(cuGraphAddMemsetNode, 10000)
+
+Test(driver, captured_and_built_graphs)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    CUgraphNode node = NULL;
+    CUdeviceptr ptr = 0;
+    cudaStream_t stream;
+    size_t count = 0;
+    OK(cudaStreamCreate(&stream));
+    CU_OK(get_cuMemAlloc()(&ptr, 64));
+    CU_OK(get_cuStreamBeginCapture()(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_OK(get_cuStreamIsCapturing()(stream, &status));
+    cr_assert(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CU_OK(get_cuMemsetD32Async()(ptr, 5, 1, stream));
+    CU_OK(get_cuStreamEndCapture()(stream, &graph));
+    CU_OK(get_cuGraphGetNodes()(graph, NULL, &count));
+    cr_assert(count == 1);
+    CU_OK(get_cuGraphInstantiateWithFlags()(&exec, graph, 0));
+    CU_OK(get_cuMemsetD32()(ptr, 0, 1));
+    CU_OK(get_cuGraphLaunch()(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    cr_assert(read_back(ptr) == 5);
+    CU_OK(get_cuGraphExecDestroy()(exec));
+    CU_OK(get_cuGraphDestroy()(graph));
+    CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuGraphDestroy()(graph));
+    CUDA_MEMSET_NODE_PARAMS params = {
+        .dst = ptr, .value = 9, .elementSize = 4, .width = 1, .height = 1};
+    CU_OK(get_cuGraphCreate()(&graph, 0));
+    CU_OK(get_cuGraphAddMemsetNode()(&node, graph, NULL, 0, &params, NULL));
+    CU_OK(get_cuGraphInstantiateWithFlags()(&exec, graph, 0));
+    CU_OK(get_cuGraphLaunch()(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    cr_assert(read_back(ptr) == 9);
+    // Values as signals are not captured; asking for it ends the capture.
+    CU_OK(get_cuStreamBeginCapture()(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_EXPECT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, get_cuStreamWriteValue32()(stream, ptr, 1, 0));
+    CU_EXPECT(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, get_cuStreamEndCapture()(stream, &graph));
+}
+
+Test(driver, pools)
+{
+    CUdeviceptr ptr = 0;
+    CUmemoryPool pool = NULL;
+    cudaError_t error;
+    void *alloc = find("cuMemAllocAsync", &error), *take = find("cuMemFreeAsync", &error);
+    void *get = find("cuDeviceGetDefaultMemPool", &error);
+    CU_OK(((PFN_cuDeviceGetDefaultMemPool_v11020)get)(&pool, 0));
+    CU_OK(((PFN_cuMemAllocAsync_v11020)alloc)(&ptr, 256, NULL));
+    CUmemoryPool of = NULL;
+    CU_OK(get_cuPointerGetAttribute()(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, ptr));
+    cr_assert(of == pool);
+    CU_OK(((PFN_cuMemFreeAsync_v11020)take)(ptr, NULL));
+    OK(cudaDeviceSynchronize());
+}
