@@ -171,6 +171,17 @@ static void invalidate_locked(struct irt_capture *capture)
     capture->invalidated = true;
 }
 
+static bool all_marked(const struct irt_capture_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct irt_node *node;
+        if (irt_node_find_locked(set->nodes[i], &node) == cudaSuccess && !node->mark) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Whether every node that a stream of the sequence would depend on next is one that the origin's
 // next node would depend on, directly or not.
 static cudaError_t check_joined_locked(struct irt_capture *capture)
@@ -202,15 +213,11 @@ static cudaError_t check_joined_locked(struct irt_capture *capture)
         }
     }
     free(stack);
-    for (struct irt_stream *s = capture->streams; s; s = s->capture.next) {
-        for (size_t i = 0; i < s->capture.set.count; i++) {
-            if (irt_node_find_locked(s->capture.set.nodes[i], &node) == cudaSuccess &&
-                !node->mark) {
-                return cudaErrorStreamCaptureUnjoined;
-            }
-        }
+    bool joined = all_marked(&capture->left);
+    for (struct irt_stream *s = capture->streams; s && joined; s = s->capture.next) {
+        joined = all_marked(&s->capture.set);
     }
-    return cudaSuccess;
+    return joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
 }
 
 cudaError_t irt_capture_check_end_locked(struct irt_capture *capture)
@@ -601,8 +608,11 @@ void irt_capture_forget_stream(struct irt_stream *stream)
             link = &(*link)->capture.next;
         }
         *link = stream->capture.next;
+        const struct irt_capture_set *set = &stream->capture.set;
+        if (!irt_capture_set_add(&capture->left, set->nodes, set->edges, set->count)) {
+            invalidate_locked(capture);
+        }
         leave_locked(stream);
-        invalidate_locked(capture);
     }
     irt_mutex_unlock(&irt_graph_lock);
     if (ended) {
@@ -618,5 +628,6 @@ void irt_capture_discard(struct irt_capture *capture)
         irt_mutex_unlock(&irt_graph_lock);
         irt_graph_release(capture->graph);
     }
+    irt_capture_set_clear(&capture->left);
     free(capture);
 }

@@ -168,9 +168,6 @@ cudaError_t irt_core_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGra
     struct irt_stream *origin;
     struct irt_capture *capture;
     cudaGraph_t handle = NULL;
-    if (!pGraph) {
-        return cudaErrorInvalidValue;
-    }
     cudaError_t error = irt_stream_get(stream, &origin);
     if (error) {
         return error;
@@ -179,13 +176,15 @@ cudaError_t irt_core_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGra
     error = end_locked(origin, &capture);
     if (capture && !error) {
         handle = capture->graph->handle;
-        capture->own_graph = false;
+        capture->own_graph = capture->own_graph && !pGraph; // nobody will ever know it
     }
     irt_mutex_unlock(&irt_graph_lock);
     if (capture) {
         irt_capture_discard(capture);
     }
-    *pGraph = handle;
+    if (pGraph) {
+        *pGraph = handle;
+    }
     irt_stream_put(origin);
     return error;
 }

@@ -19,6 +19,7 @@ struct irt_capture {
     enum cudaStreamCaptureMode mode;
     unsigned thread; // that began it
     struct irt_stream *origin, *streams; // all that take part, through capture.next
+    struct irt_capture_set left; // what streams that were destroyed would have depended on
     bool invalidated;
 };
 

@@ -413,10 +413,13 @@ Test(capture_errors, begin_and_end, .init = setup)
     EXPECT(cudaErrorIllegalState, cudaStreamEndCapture(stream, &graph));
     begin(stream);
     EXPECT(cudaErrorIllegalState, cudaStreamBeginCapture(stream, 0));
-    EXPECT(cudaErrorInvalidValue, cudaStreamEndCapture(stream, NULL));
     EXPECT(cudaErrorInvalidValue, cudaStreamIsCapturing(stream, NULL));
     OK(cudaStreamEndCapture(stream, &graph));
     OK(cudaGraphDestroy(graph));
+    begin(stream);
+    OK(kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, stream));
+    OK(cudaStreamEndCapture(stream, NULL)); // the graph is gone
+    cr_assert(status(stream) == cudaStreamCaptureStatusNone);
     OK(cudaStreamDestroy(stream));
 }
 
@@ -630,11 +633,24 @@ Test(capture_errors, destroying_streams, .init = setup)
 {
     cudaStream_t first = stream_new(), second = stream_new();
     cudaEvent_t event = event_new();
+    cudaGraph_t graph;
     begin(first);
     OK(cudaEventRecord(event, first));
     OK(cudaStreamWaitEvent(second, event, 0));
-    OK(cudaStreamDestroy(second)); // one that has joined
-    expect_invalidated(first);
+    OK(kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, second));
+    OK(cudaEventRecord(event, second));
+    OK(cudaStreamWaitEvent(first, event, 0));
+    OK(cudaStreamDestroy(second)); // joined: it may go
+    OK(cudaStreamEndCapture(first, &graph));
+    cr_assert(node_count(graph) == 1);
+    OK(cudaGraphDestroy(graph));
+    second = stream_new();
+    begin(first);
+    OK(cudaEventRecord(event, first));
+    OK(cudaStreamWaitEvent(second, event, 0));
+    OK(kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, second));
+    OK(cudaStreamDestroy(second)); // not joined
+    EXPECT(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(first, &graph));
     second = stream_new();
     begin(first);
     OK(cudaEventRecord(event, first));

@@ -14,6 +14,7 @@
 #include "block.h"
 #include "device_launch.h"
 #include "fault.h"
+#include "graph.h"
 #include "heap.h"
 #include "runtime.h"
 #include "stream.h"
@@ -494,6 +495,22 @@ static void do_Memset3DAsync(struct exec_ctx *ctx, const void *arguments, void *
                                   .pitch = a->object.pitch,
                                   .slice = a->object.pitch * a->object.ysize};
     fill(ctx, &box, a->stream, results);
+}
+
+// ---------------------------------------------------------------- graphs
+
+static void do_GraphSetConditional(struct exec_ctx *ctx, const void *arguments, void *results)
+{
+    const struct {
+        uint64_t handle;
+        uint32_t value;
+    } *a = arguments;
+    (void)results; // there is none
+    if (!exec_graph_set_condition(ctx->block->grid->launch->graph, a->handle, a->value)) {
+        exec_fault_leave(cudaErrorLaunchFailure,
+                         "cudaGraphSetConditional: %#llx is no handle of the running graph",
+                         (unsigned long long)a->handle);
+    }
 }
 
 void exec_device_call(struct exec_ctx *ctx, uint32_t function, const void *arguments, void *results)
