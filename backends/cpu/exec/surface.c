@@ -19,17 +19,17 @@ static struct bounds bounds_of(const struct exec_surface *s, unsigned geometry)
 {
     static const char *const names[] = {"1d", "2d", "3d", "a1d", "a2d"};
     bool cube = s->kind == EXEC_IMAGE_CUBE || s->kind == EXEC_IMAGE_CUBE_LAYERED;
-    bool fits = geometry == EXEC_GEOMETRY_1D   ? s->kind == EXEC_IMAGE_1D || s->kind == EXEC_IMAGE_2D
-                : geometry == EXEC_GEOMETRY_2D ? s->kind == EXEC_IMAGE_1D || s->kind == EXEC_IMAGE_2D
+    bool fits = geometry == EXEC_GEOMETRY_1D ? s->kind == EXEC_IMAGE_1D || s->kind == EXEC_IMAGE_2D
+                : geometry == EXEC_GEOMETRY_2D
+                    ? s->kind == EXEC_IMAGE_1D || s->kind == EXEC_IMAGE_2D
                 : geometry == EXEC_GEOMETRY_3D ? s->kind == EXEC_IMAGE_3D
                 : geometry == EXEC_GEOMETRY_A1D
                     ? s->kind == EXEC_IMAGE_1D_LAYERED || s->kind == EXEC_IMAGE_1D
                     : s->kind == EXEC_IMAGE_2D_LAYERED || s->kind == EXEC_IMAGE_2D || cube;
     if (geometry > EXEC_GEOMETRY_A2D || !fits) {
-        exec_fault_leave(cudaErrorIllegalAddress,
-                         "a %s surface is accessed by an instruction for .%s",
-                         exec_image_kind_name(s->kind),
-                         geometry <= EXEC_GEOMETRY_A2D ? names[geometry] : "?");
+        exec_fault_leave(
+            cudaErrorIllegalAddress, "a %s surface is accessed by an instruction for .%s",
+            exec_image_kind_name(s->kind), geometry <= EXEC_GEOMETRY_A2D ? names[geometry] : "?");
     }
     return (struct bounds){(uint64_t)s->level.width * s->element_size, s->level.height,
                            s->level.depth};
@@ -89,31 +89,32 @@ static unsigned char *locate(const struct exec_surface *s, const uint32_t *words
 
 // ---------------------------------------------------------------- reductions
 
-#define REDUCE(name, type, combine)                                                       \
-    static void name(unsigned char *at, type operand, unsigned reduction)                 \
-    {                                                                                     \
-        type *word = (type *)(void *)at, old = __atomic_load_n(word, __ATOMIC_RELAXED), next; \
-        do {                                                                              \
-            next = combine(old, operand, reduction);                                      \
-        } while (!__atomic_compare_exchange_n(word, &old, next, true, __ATOMIC_RELAXED,   \
-                                              __ATOMIC_RELAXED));                         \
+#define REDUCE(name, type, combine)                                                     \
+    static void name(unsigned char *at, type operand, unsigned reduction)               \
+    {                                                                                   \
+        __typeof__(operand) *word = (void *)at;                                         \
+        type old = __atomic_load_n(word, __ATOMIC_RELAXED), next;                       \
+        do {                                                                            \
+            next = combine(old, operand, reduction);                                    \
+        } while (!__atomic_compare_exchange_n(word, &old, next, true, __ATOMIC_RELAXED, \
+                                              __ATOMIC_RELAXED));                       \
     }
 
-#define COMBINE(name, type)                                     \
-    static type name(type a, type b, unsigned reduction)        \
-    {                                                           \
-        switch (reduction) {                                    \
-        case EXEC_REDUCE_ADD:                                   \
-            return (type)((uint64_t)a + (uint64_t)b);           \
-        case EXEC_REDUCE_MIN:                                   \
-            return a < b ? a : b;                               \
-        case EXEC_REDUCE_MAX:                                   \
-            return a > b ? a : b;                               \
-        case EXEC_REDUCE_AND:                                   \
-            return (type)(a & b);                               \
-        default:                                                \
-            return (type)(a | b);                               \
-        }                                                       \
+#define COMBINE(name, type)                              \
+    static type name(type a, type b, unsigned reduction) \
+    {                                                    \
+        switch (reduction) {                             \
+        case EXEC_REDUCE_ADD:                            \
+            return (type)((uint64_t)a + (uint64_t)b);    \
+        case EXEC_REDUCE_MIN:                            \
+            return a < b ? a : b;                        \
+        case EXEC_REDUCE_MAX:                            \
+            return a > b ? a : b;                        \
+        case EXEC_REDUCE_AND:                            \
+            return (type)(a & b);                        \
+        default:                                         \
+            return (type)(a | b);                        \
+        }                                                \
     }
 
 COMBINE(combine_u32, uint32_t)
@@ -127,8 +128,7 @@ REDUCE(reduce_s64, int64_t, combine_s64)
 
 static void reduce(const struct exec_surface *s, const uint32_t *words, uint32_t op)
 {
-    bool formatted =
-        (op >> EXEC_SURFACE_KIND_SHIFT & 7) == EXEC_SURFACE_REDUCE_FORMATTED;
+    bool formatted = (op >> EXEC_SURFACE_KIND_SHIFT & 7) == EXEC_SURFACE_REDUCE_FORMATTED;
     bool is_signed = (op & EXEC_SURFACE_SIGNED) != 0;
     unsigned size = 1u << (op >> EXEC_SURFACE_SIZE_SHIFT & 3);
     uint64_t unit = 1;
@@ -171,8 +171,7 @@ static void store_formatted(const struct exec_surface *s, const uint32_t *words,
     unsigned count = 1u << (op >> EXEC_SURFACE_VECTOR_SHIFT & 3);
     uint32_t values[4] = {0}; // what the vector does not have is unpredictable in PTX, 0 here
     memcpy(values, &words[EXEC_WORD_DATA], count * sizeof values[0]);
-    if (at != NULL &&
-        !exec_texel_store((enum exec_channel)s->channel, s->channels, at, values)) {
+    if (at != NULL && !exec_texel_store((enum exec_channel)s->channel, s->channels, at, values)) {
         exec_fault_leave(cudaErrorIllegalAddress, "sust.p on a surface of compressed blocks");
     }
 }
@@ -181,8 +180,8 @@ struct exec_words exec_surface_operation(uint64_t surface, const uint32_t *words
 {
     const struct exec_surface *s = exec_surface_check(surface);
     struct exec_words result = {0, 0};
-    unsigned size = 1u << ((op >> EXEC_SURFACE_SIZE_SHIFT & 3) +
-                           (op >> EXEC_SURFACE_VECTOR_SHIFT & 3));
+    unsigned size =
+        1u << ((op >> EXEC_SURFACE_SIZE_SHIFT & 3) + (op >> EXEC_SURFACE_VECTOR_SHIFT & 3));
     switch (op >> EXEC_SURFACE_KIND_SHIFT & 7) {
     case EXEC_SURFACE_LOAD: {
         const unsigned char *at = locate(s, words, op, size, 1);

@@ -81,7 +81,7 @@ static void store8(unsigned char *at, unsigned index, uint32_t value)
 static void store16(unsigned char *at, unsigned index, uint32_t value)
 {
     uint16_t narrow = (uint16_t)value;
-    memcpy(at + 2u * index, &narrow, sizeof narrow);
+    memcpy(at + (size_t)2 * index, &narrow, sizeof narrow);
 }
 
 static bool store_channel(enum exec_channel channel, unsigned char *at, unsigned i, uint32_t value)
@@ -105,7 +105,7 @@ static bool store_channel(enum exec_channel channel, unsigned char *at, unsigned
     case EXEC_CHANNEL_U32:
     case EXEC_CHANNEL_S32:
     case EXEC_CHANNEL_F32:
-        memcpy(at + 4u * i, &value, sizeof value);
+        memcpy(at + (size_t)4 * i, &value, sizeof value);
         return true;
     case EXEC_CHANNEL_UNORM8:
         store8(at, i, (uint32_t)normalized(value, 0, 255));

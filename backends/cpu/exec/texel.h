@@ -97,13 +97,13 @@ EXEC_INLINE int32_t exec_channel_raw(unsigned channel, const unsigned char *at, 
     case EXEC_CHANNEL_S16:
     case EXEC_CHANNEL_SNORM16: {
         int16_t value;
-        memcpy(&value, at + 2u * index, sizeof value);
+        memcpy(&value, at + (size_t)2 * index, sizeof value);
         return value;
     }
     case EXEC_CHANNEL_U32:
     case EXEC_CHANNEL_S32: {
         int32_t value;
-        memcpy(&value, at + 4u * index, sizeof value);
+        memcpy(&value, at + (size_t)4 * index, sizeof value);
         return value;
     }
     case EXEC_CHANNEL_UNORM10_10_10_2:
@@ -114,7 +114,7 @@ EXEC_INLINE int32_t exec_channel_raw(unsigned channel, const unsigned char *at, 
     }
     default: { // U16, UNORM16, F16
         uint16_t value;
-        memcpy(&value, at + 2u * index, sizeof value);
+        memcpy(&value, at + (size_t)2 * index, sizeof value);
         return value;
     }
     }
@@ -142,7 +142,7 @@ EXEC_INLINE float exec_channel_number(unsigned channel, const unsigned char *at,
 {
     if (channel == EXEC_CHANNEL_F32) {
         float number;
-        memcpy(&number, at + 4u * index, sizeof number);
+        memcpy(&number, at + (size_t)4 * index, sizeof number);
         return number;
     }
     int32_t raw = exec_channel_raw(channel, at, index);

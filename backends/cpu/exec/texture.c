@@ -14,21 +14,26 @@
 
 const char *exec_image_kind_name(unsigned kind)
 {
-    static const char *const names[] = {"linear", "1D", "1D layered", "2D", "2D layered", "3D",
-                                        "cubemap", "cubemap layered"};
+    static const char *const names[] = {"linear",     "1D", "1D layered", "2D",
+                                        "2D layered", "3D", "cubemap",    "cubemap layered"};
     return kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
 }
 
 static _Noreturn __attribute__((cold)) void bad_object(const char *what, uint64_t object)
 {
-    exec_fault_leave(cudaErrorIllegalAddress, "0x%llx is no %s object",
-                     (unsigned long long)object, what);
+    exec_fault_leave(cudaErrorIllegalAddress, "0x%llx is no %s object", (unsigned long long)object,
+                     what);
+}
+
+EXEC_INLINE const void *pointer_of(uint64_t object)
+{
+    return (const void *)(uintptr_t)object; // NOLINT(performance-no-int-to-ptr): it is an address
 }
 
 // A wild value may point anywhere; what cannot be read is a fault of the kernel like any other.
 EXEC_INLINE const struct exec_texture *check(uint64_t object)
 {
-    const struct exec_texture *texture = (const struct exec_texture *)(uintptr_t)object;
+    const struct exec_texture *texture = pointer_of(object);
     if (object == 0 || object % 8 != 0 || texture->magic != EXEC_TEXTURE_MAGIC) {
         bad_object("texture", object);
     }
@@ -42,7 +47,7 @@ const struct exec_texture *exec_texture_check(uint64_t object)
 
 const struct exec_surface *exec_surface_check(uint64_t object)
 {
-    const struct exec_surface *surface = (const struct exec_surface *)(uintptr_t)object;
+    const struct exec_surface *surface = pointer_of(object);
     if (object == 0 || object % 8 != 0 || surface->magic != EXEC_SURFACE_MAGIC) {
         bad_object("surface", object);
     }
@@ -138,7 +143,7 @@ static float lod_of_gradient(const struct exec_texture *t, const uint32_t *words
     float rho = 0;
     for (unsigned i = 0; i < 2; i++) {
         float d[3] = {0, 0, 0};
-        for (unsigned k = 0; k < dimensions; k++) {
+        for (unsigned k = 0; k < dimensions && k < 3; k++) {
             d[k] = word_float(words[EXEC_WORD_GRADIENT + 3 * i + k]) *
                    (t->normalized_coords ? size[k] : 1);
         }
@@ -167,8 +172,8 @@ static float lod_of_cube_gradient(const struct exec_texture *t, const uint32_t *
             signed char s_sign, t_sign;
         } face_axes[6] = {{2, 1, -1, -1}, {2, 1, 1, -1}, {0, 2, 1, 1},
                           {0, 2, 1, -1},  {0, 1, 1, -1}, {0, 1, -1, -1}};
-        d_place[0] = moved[face_axes[face].s] * face_axes[face].s_sign;
-        d_place[1] = moved[face_axes[face].t] * face_axes[face].t_sign;
+        d_place[0] = moved[face_axes[face].s] * (float)face_axes[face].s_sign;
+        d_place[1] = moved[face_axes[face].t] * (float)face_axes[face].t_sign;
         float d_major = d[axis] * direction, n = (float)t->levels->width;
         float ds = 0.5f * n * (d_place[0] * major - place[0] * d_major) / (major * major);
         float dt = 0.5f * n * (d_place[1] * major - place[1] * d_major) / (major * major);
@@ -229,15 +234,16 @@ static texel_bits read_level(struct operation *o, uint32_t number)
             at[i] = (int32_t)o->words[EXEC_WORD_X + i];
             if (o->op & EXEC_TEXTURE_OFFSET) {
                 int64_t moved = (int64_t)at[i] + (int32_t)o->words[EXEC_WORD_OFFSET + i];
-                at[i] = moved < INT32_MIN ? INT32_MIN : moved > INT32_MAX ? INT32_MAX
-                                                                          : (int32_t)moved;
+                at[i] = moved < INT32_MIN   ? INT32_MIN
+                        : moved > INT32_MAX ? INT32_MAX
+                                            : (int32_t)moved;
             }
         }
         return exec_fetch_level(t, level, at, o->sample.layer, o->dimensions);
     }
     if (o->op & EXEC_TEXTURE_GATHER) {
-        return exec_gather_level(t, level, &o->sample,
-                                 o->op >> EXEC_TEXTURE_COMPONENT_SHIFT & 3, o->cube);
+        return exec_gather_level(t, level, &o->sample, o->op >> EXEC_TEXTURE_COMPONENT_SHIFT & 3,
+                                 o->cube);
     }
     return o->cube ? exec_sample_face(t, level, &o->sample)
                    : exec_sample_level(t, level, &o->sample);
@@ -364,8 +370,8 @@ static struct exec_words texture_fetch(uint64_t object, int32_t x)
     }
     const unsigned char *at = t->levels->base + (uint64_t)(uint32_t)x * t->element_size;
     switch (t->channel << 4 | t->channels << 1 | (t->normalized_read != 0)) {
-#define CASE(channel, channels, read)                        \
-    case EXEC_CHANNEL_##channel << 4 | (channels) << 1:      \
+#define CASE(channel, channels, read)                   \
+    case EXEC_CHANNEL_##channel << 4 | (channels) << 1: \
         return words_of((texel_bits)read(EXEC_CHANNEL_##channel, channels, at));
         CASE(F32, 1, exec_texel_number)
         CASE(F32, 2, exec_texel_number)
@@ -434,7 +440,8 @@ static uint32_t type_query(uint64_t object, uint32_t what)
     if (object == 0 || object % 8 != 0 || (object & EXEC_SAMPLER_MASK) == EXEC_SAMPLER) {
         return 0;
     }
-    uint32_t magic = *(const uint32_t *)(uintptr_t)object; // first member of both
+    const uint32_t *first = pointer_of(object); // the magic number of both
+    uint32_t magic = *first;
     return magic == (what == EXEC_QUERY_IS_TEXTURE ? EXEC_TEXTURE_MAGIC : EXEC_SURFACE_MAGIC);
 }
 

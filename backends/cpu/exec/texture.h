@@ -5,8 +5,8 @@
 // texture_filter.c the filters, surface.c the surfaces.
 #pragma once
 
-#include "../image_ops.h"
 #include "texel.h"
+#include "../image_ops.h"
 
 extern const struct exec_image_functions exec_image_functions;
 
@@ -28,7 +28,7 @@ uint32_t exec_image_query(uint64_t object, uint32_t what, uint32_t level);
 struct exec_sample {
     float at[3];
     uint32_t layer;
-    unsigned dimensions; // 1, 2, 3
+    unsigned dimensions;   // 1, 2, 3
     const int32_t *offset; // or NULL
 };
 
@@ -38,13 +38,12 @@ texel_bits exec_sample_level(const struct exec_texture *texture,
                              const struct exec_sample *sample);
 // The same for a face of a cube; at[] are s and t in 0..1, layer is 6 · cube + face.
 texel_bits exec_sample_face(const struct exec_texture *texture,
-                            const struct exec_image_level *level,
-                            const struct exec_sample *sample);
+                            const struct exec_image_level *level, const struct exec_sample *sample);
 // One component of the four texels that a linear filter would use, in PTX order (counter-clockwise
 // from the lower left). cube: as exec_sample_face.
 texel_bits exec_gather_level(const struct exec_texture *texture,
-                             const struct exec_image_level *level,
-                             const struct exec_sample *sample, unsigned component, bool cube);
+                             const struct exec_image_level *level, const struct exec_sample *sample,
+                             unsigned component, bool cube);
 // Texel at integer coordinates. Outside: 0 in linear memory, else as the address mode says (wrap
 // and mirror are clamp here).
 texel_bits exec_fetch_level(const struct exec_texture *texture,

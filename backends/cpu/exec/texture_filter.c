@@ -169,8 +169,7 @@ static texel_float number_at(const struct exec_texture *t, const struct exec_ima
 {
     texel_float texel;
     if (t->channel >= EXEC_CHANNEL_BC1) {
-        const unsigned char *block =
-            row_of(level, y / 4, z) + (uint64_t)(x / 4) * t->element_size;
+        const unsigned char *block = row_of(level, y / 4, z) + (uint64_t)(x / 4) * t->element_size;
         texel = exec_block_decode((enum exec_channel)t->channel, block, x % 4, y % 4);
         for (unsigned i = 0; t->srgb && i < 3; i++) {
             texel[i] = srgb_number(texel[i]);
@@ -237,8 +236,7 @@ static void find_axes(const struct exec_texture *t, const struct exec_image_leve
             int32_t fixed = d == 2 ? (int32_t)sample->layer : 0;
             axes[d] = (struct axis){fixed, fixed, 0};
         } else if (sample->offset != NULL) {
-            axes[d] =
-                axis_offset(sample->at[d], size, mode, normalized, sample->offset[d], linear);
+            axes[d] = axis_offset(sample->at[d], size, mode, normalized, sample->offset[d], linear);
         } else if (linear) {
             axes[d] = axis_linear(sample->at[d], size, mode, normalized);
         } else {
@@ -247,8 +245,9 @@ static void find_axes(const struct exec_texture *t, const struct exec_image_leve
     }
 }
 
-texel_bits exec_sample_level(const struct exec_texture *t, const struct exec_image_level *level,
-                             const struct exec_sample *sample)
+static __attribute__((noinline)) texel_bits sample_any(const struct exec_texture *t,
+                                                       const struct exec_image_level *level,
+                                                       const struct exec_sample *sample)
 {
     struct axis a[3];
     bool linear = t->filter == EXEC_FILTER_LINEAR && reads_floats(t);
@@ -267,6 +266,184 @@ texel_bits exec_sample_level(const struct exec_texture *t, const struct exec_ima
         plane[k] = sample->dimensions > 1 ? mix(row[0], row[1], a[1].weight) : row[0];
     }
     return bits_of(sample->dimensions > 2 ? mix(plane[0], plane[1], a[2].weight) : plane[0]);
+}
+
+// ---------------------------------------------------------------- usual formats
+
+// Addresses of the texels that a filter reads: 1, 2 or 4 rows (y before z), two texels each (one
+// when the filter is point), and the weights of the second ones.
+struct taps {
+    const unsigned char *row[4];
+    size_t low, high;
+    float weight[3];
+};
+
+// False: a texel is the border.
+EXEC_INLINE bool find_taps(const struct exec_texture *t, const struct exec_image_level *level,
+                           const float at[3], unsigned dimensions, uint32_t layer, bool linear,
+                           struct taps *ret)
+{
+    bool normalized = t->normalized_coords != 0;
+    size_t size = t->element_size;
+    if (!linear) {
+        int32_t i = axis_point(at[0], level->width, t->address[0], normalized), j = 0;
+        int32_t k = (int32_t)layer;
+        if (dimensions > 1) {
+            j = axis_point(at[1], level->height, t->address[1], normalized);
+        }
+        if (dimensions > 2) {
+            k = axis_point(at[2], level->depth, t->address[2], normalized);
+        }
+        ret->row[0] = row_of(level, (uint32_t)j, (uint32_t)k) + (uint64_t)(uint32_t)i * size;
+        return (i | j | k) >= 0;
+    }
+    struct axis a = axis_linear(at[0], level->width, t->address[0], normalized);
+    struct axis b = {0, 0, 0}, c = {(int32_t)layer, (int32_t)layer, 0};
+    if (dimensions > 1) {
+        b = axis_linear(at[1], level->height, t->address[1], normalized);
+    }
+    if (dimensions > 2) {
+        c = axis_linear(at[2], level->depth, t->address[2], normalized);
+    }
+    ret->low = (size_t)(uint32_t)a.low * size;
+    ret->high = (size_t)(uint32_t)a.high * size;
+    ret->row[0] = row_of(level, (uint32_t)b.low, (uint32_t)c.low);
+    ret->row[1] = row_of(level, (uint32_t)b.high, (uint32_t)c.low);
+    ret->row[2] = row_of(level, (uint32_t)b.low, (uint32_t)c.high);
+    ret->row[3] = row_of(level, (uint32_t)b.high, (uint32_t)c.high);
+    ret->weight[0] = a.weight;
+    ret->weight[1] = b.weight;
+    ret->weight[2] = c.weight;
+    return (a.low | a.high | b.low | b.high | c.low | c.high) >= 0;
+}
+
+// Numbers of a texel before the division of unsigned normalised formats.
+EXEC_INLINE float load_one(unsigned channel, const unsigned char *at)
+{
+    return channel == EXEC_CHANNEL_U8 ? (float)*at : exec_channel_number(channel, at, 0);
+}
+
+EXEC_INLINE texel_float load_all(unsigned channel, unsigned channels, const unsigned char *at)
+{
+    if (channels == 4 && channel == EXEC_CHANNEL_U8) {
+        return exec_bytes_to_float(at);
+    }
+    if (channels == 4 && channel == EXEC_CHANNEL_F16) {
+        return exec_halves_to_float(at);
+    }
+    return exec_texel_number(channel, channels, at);
+}
+
+// Both forms of the filter, for one channel as a scalar and for all as a vector.
+#define ROW(i, LOAD)                                          \
+    ((1 - taps->weight[0]) * LOAD(taps->row[i] + taps->low) + \
+     taps->weight[0] * LOAD(taps->row[i] + taps->high))
+#define PLANE(i, LOAD) ((1 - taps->weight[1]) * ROW(i, LOAD) + taps->weight[1] * ROW((i) + 1, LOAD))
+#define FILTER(LOAD)                        \
+    (!linear           ? LOAD(taps->row[0]) \
+     : dimensions == 1 ? ROW(0, LOAD)       \
+     : dimensions == 2                      \
+         ? PLANE(0, LOAD)                   \
+         : (1 - taps->weight[2]) * PLANE(0, LOAD) + taps->weight[2] * PLANE(2, LOAD))
+#define LOAD_ONE(at) load_one(channel, (at))
+#define LOAD_ALL(at) load_all(channel, channels, (at))
+
+EXEC_INLINE texel_bits filter_as(const struct taps *taps, unsigned dimensions, bool linear,
+                                 unsigned channel, unsigned channels)
+{
+    float scale = channel == EXEC_CHANNEL_U8 ? 255.0f : 1.0f;
+    if (channels == 1) {
+        float value = FILTER(LOAD_ONE);
+        return bits_of((texel_float){value / scale, 0, 0, 1});
+    }
+    texel_float value = FILTER(LOAD_ALL);
+    return bits_of(scale == 1 ? value : value / scale);
+}
+
+// The filter with the format known to the compiler. False: not one of the usual formats.
+EXEC_INLINE bool filter_taps(const struct exec_texture *t, const struct taps *taps,
+                             unsigned dimensions, bool linear, texel_bits *ret)
+{
+    switch (t->channel << 4 | t->channels << 1 | (t->normalized_read != 0)) {
+#define CASE(channel, channels, normalized)                                           \
+    case EXEC_CHANNEL_##channel << 4 | (channels) << 1 | (normalized):                \
+        *ret = filter_as(taps, dimensions, linear, EXEC_CHANNEL_##channel, channels); \
+        return true;
+        CASE(F32, 1, 0)
+        CASE(F32, 2, 0)
+        CASE(F32, 4, 0)
+        CASE(F16, 1, 0)
+        CASE(F16, 4, 0)
+        CASE(U8, 1, 1)
+        CASE(U8, 4, 1)
+#undef CASE
+    default:
+        return false;
+    }
+}
+
+// False: the format is not usual, or the border is read.
+EXEC_INLINE bool sample_usual(const struct exec_texture *t, const struct exec_image_level *level,
+                              const float at[3], unsigned dimensions, uint32_t layer,
+                              texel_bits *ret)
+{
+    struct taps taps;
+    if (t->srgb) {
+        return false;
+    }
+    if (t->filter == EXEC_FILTER_POINT) {
+        return find_taps(t, level, at, dimensions, layer, false, &taps) &&
+               filter_taps(t, &taps, dimensions, false, ret);
+    }
+    return find_taps(t, level, at, dimensions, layer, true, &taps) &&
+           filter_taps(t, &taps, dimensions, true, ret);
+}
+
+texel_bits exec_sample_level(const struct exec_texture *t, const struct exec_image_level *level,
+                             const struct exec_sample *sample)
+{
+    texel_bits result;
+    bool done = false;
+    if (sample->offset == NULL) {
+        switch (sample->dimensions) {
+        case 1:
+            done = sample_usual(t, level, sample->at, 1, sample->layer, &result);
+            break;
+        case 2:
+            done = sample_usual(t, level, sample->at, 2, sample->layer, &result);
+            break;
+        default:
+            done = sample_usual(t, level, sample->at, 3, 0, &result);
+            break;
+        }
+    }
+    return done ? result : sample_any(t, level, sample);
+}
+
+EXEC_INLINE texel_bits sample_base(const struct exec_texture *t, const float at[3],
+                                   unsigned dimensions)
+{
+    texel_bits result;
+    if (sample_usual(t, t->levels, at, dimensions, 0, &result)) {
+        return result;
+    }
+    struct exec_sample sample = {.at = {at[0], at[1], at[2]}, .dimensions = dimensions};
+    return sample_any(t, t->levels, &sample);
+}
+
+texel_bits exec_sample_1d(const struct exec_texture *t, float x)
+{
+    return sample_base(t, (const float[3]){x, 0, 0}, 1);
+}
+
+texel_bits exec_sample_2d(const struct exec_texture *t, float x, float y)
+{
+    return sample_base(t, (const float[3]){x, y, 0}, 2);
+}
+
+texel_bits exec_sample_3d(const struct exec_texture *t, float x, float y, float z)
+{
+    return sample_base(t, (const float[3]){x, y, z}, 3);
 }
 
 texel_bits exec_fetch_level(const struct exec_texture *t, const struct exec_image_level *level,
@@ -371,6 +548,17 @@ texel_bits exec_sample_face(const struct exec_texture *t, const struct exec_imag
     }
     float wx, wy;
     int32_t x = face_axis(sample->at[0], n, &wx), y = face_axis(sample->at[1], n, &wy);
+    texel_bits result;
+    if (x >= 0 && y >= 0 && x + 1 < (int32_t)n && y + 1 < (int32_t)n && !t->srgb) {
+        struct taps taps = {.row = {row_of(level, (uint32_t)y, sample->layer),
+                                    row_of(level, (uint32_t)y + 1, sample->layer)},
+                            .low = (size_t)(uint32_t)x * t->element_size,
+                            .weight = {wx, wy}};
+        taps.high = taps.low + t->element_size;
+        if (filter_taps(t, &taps, 2, true, &result)) {
+            return result;
+        }
+    }
     texel_float row[2];
     for (int32_t j = 0; j < 2; j++) {
         row[j] = mix(cube_texel(t, level, sample->layer, x, y + j),
@@ -405,8 +593,8 @@ texel_bits exec_gather_level(const struct exec_texture *t, const struct exec_ima
             } else {
                 tx = tx < 0 ? 0 : tx > last ? last : tx;
                 ty = ty < 0 ? 0 : ty > last ? last : ty;
-                result[i] = component_of(texel_at(t, level, tx, ty, (int32_t)sample->layer),
-                                         component);
+                result[i] =
+                    component_of(texel_at(t, level, tx, ty, (int32_t)sample->layer), component);
             }
         }
         return result;
@@ -419,163 +607,4 @@ texel_bits exec_gather_level(const struct exec_texture *t, const struct exec_ima
                                  component);
     }
     return result;
-}
-
-// ---------------------------------------------------------------- usual formats
-
-// Addresses of the texels that a filter reads: `rows` rows (1, 2 or 4; y before z), two texels each
-// (one when the filter is point), and the weights of the second ones.
-struct taps {
-    const unsigned char *row[4];
-    size_t low, high;
-    float weight[3];
-};
-
-// Level 0, element size known to the compiler. False: a texel is the border.
-EXEC_INLINE bool find_taps(const struct exec_texture *t, const float at[3], unsigned dimensions,
-                           size_t size, bool linear, struct taps *ret)
-{
-    const struct exec_image_level *level = t->levels;
-    bool normalized = t->normalized_coords != 0;
-    if (!linear) {
-        int32_t i = axis_point(at[0], level->width, t->address[0], normalized), j = 0, k = 0;
-        if (dimensions > 1) {
-            j = axis_point(at[1], level->height, t->address[1], normalized);
-        }
-        if (dimensions > 2) {
-            k = axis_point(at[2], level->depth, t->address[2], normalized);
-        }
-        ret->row[0] = row_of(level, (uint32_t)j, (uint32_t)k) + (uint64_t)(uint32_t)i * size;
-        return (i | j | k) >= 0;
-    }
-    struct axis a = axis_linear(at[0], level->width, t->address[0], normalized);
-    struct axis b = {0, 0, 0}, c = {0, 0, 0};
-    if (dimensions > 1) {
-        b = axis_linear(at[1], level->height, t->address[1], normalized);
-    }
-    if (dimensions > 2) {
-        c = axis_linear(at[2], level->depth, t->address[2], normalized);
-    }
-    ret->low = (size_t)(uint32_t)a.low * size;
-    ret->high = (size_t)(uint32_t)a.high * size;
-    ret->row[0] = row_of(level, (uint32_t)b.low, (uint32_t)c.low);
-    ret->row[1] = row_of(level, (uint32_t)b.high, (uint32_t)c.low);
-    ret->row[2] = row_of(level, (uint32_t)b.low, (uint32_t)c.high);
-    ret->row[3] = row_of(level, (uint32_t)b.high, (uint32_t)c.high);
-    ret->weight[0] = a.weight;
-    ret->weight[1] = b.weight;
-    ret->weight[2] = c.weight;
-    return (a.low | a.high | b.low | b.high | c.low | c.high) >= 0;
-}
-
-// Numbers of a texel before the division of unsigned normalised formats.
-EXEC_INLINE float load_one(unsigned channel, const unsigned char *at)
-{
-    return channel == EXEC_CHANNEL_U8 ? (float)*at : exec_channel_number(channel, at, 0);
-}
-
-EXEC_INLINE texel_float load_all(unsigned channel, unsigned channels, const unsigned char *at)
-{
-    if (channels == 4 && channel == EXEC_CHANNEL_U8) {
-        return exec_bytes_to_float(at);
-    }
-    if (channels == 4 && channel == EXEC_CHANNEL_F16) {
-        return exec_halves_to_float(at);
-    }
-    return exec_texel_number(channel, channels, at);
-}
-
-// Both forms of the filter, for one channel as a scalar and for all as a vector.
-#define ROW(i, LOAD)                                                                  \
-    ((1 - taps->weight[0]) * LOAD(taps->row[i] + taps->low) +                         \
-     taps->weight[0] * LOAD(taps->row[i] + taps->high))
-#define PLANE(i, LOAD)                                                                \
-    ((1 - taps->weight[1]) * ROW(i, LOAD) + taps->weight[1] * ROW((i) + 1, LOAD))
-#define FILTER(LOAD)                                                                  \
-    (!linear           ? LOAD(taps->row[0])                                           \
-     : dimensions == 1 ? ROW(0, LOAD)                                                 \
-     : dimensions == 2                                                                \
-         ? PLANE(0, LOAD)                                                             \
-         : (1 - taps->weight[2]) * PLANE(0, LOAD) + taps->weight[2] * PLANE(2, LOAD))
-
-#define LOAD_ONE(at) load_one(channel, (at))
-#define LOAD_ALL(at) load_all(channel, channels, (at))
-
-EXEC_INLINE texel_bits filter_taps(const struct taps *taps, unsigned dimensions, unsigned channel,
-                                   unsigned channels, bool linear)
-{
-    float scale = channel == EXEC_CHANNEL_U8 ? 255.0f : 1.0f;
-    if (channels == 1) {
-        float value = FILTER(LOAD_ONE);
-        return bits_of((texel_float){value / scale, 0, 0, 1});
-    }
-    texel_float value = FILTER(LOAD_ALL);
-    return bits_of(scale == 1 ? value : value / scale);
-}
-
-// False: not done, something is not usual about it.
-EXEC_INLINE bool plain(const struct exec_texture *t, const float at[3], unsigned dimensions,
-                       unsigned channel, unsigned channels, texel_bits *ret)
-{
-    struct taps taps;
-    size_t size = channels * (channel == EXEC_CHANNEL_F32   ? 4u
-                              : channel == EXEC_CHANNEL_F16 ? 2u
-                                                            : 1u);
-    if (t->filter == EXEC_FILTER_POINT) {
-        if (!find_taps(t, at, dimensions, size, false, &taps)) {
-            return false;
-        }
-        *ret = filter_taps(&taps, dimensions, channel, channels, false);
-        return true;
-    }
-    if (!find_taps(t, at, dimensions, size, true, &taps)) {
-        return false;
-    }
-    *ret = filter_taps(&taps, dimensions, channel, channels, true);
-    return true;
-}
-
-EXEC_INLINE texel_bits sample_plain(const struct exec_texture *t, const float at[3],
-                                    unsigned dimensions)
-{
-    texel_bits result;
-    bool done = false;
-    if (!t->srgb) {
-        switch (t->channel << 4 | t->channels << 1 | (t->normalized_read != 0)) {
-#define CASE(channel, channels, normalized)                                       \
-    case EXEC_CHANNEL_##channel << 4 | (channels) << 1 | (normalized):            \
-        done = plain(t, at, dimensions, EXEC_CHANNEL_##channel, channels, &result); \
-        break;
-            CASE(F32, 1, 0)
-            CASE(F32, 2, 0)
-            CASE(F32, 4, 0)
-            CASE(F16, 1, 0)
-            CASE(F16, 4, 0)
-            CASE(U8, 1, 1)
-            CASE(U8, 4, 1)
-#undef CASE
-        default:
-            break;
-        }
-    }
-    if (!done) {
-        struct exec_sample sample = {.at = {at[0], at[1], at[2]}, .dimensions = dimensions};
-        result = exec_sample_level(t, t->levels, &sample);
-    }
-    return result;
-}
-
-texel_bits exec_sample_1d(const struct exec_texture *t, float x)
-{
-    return sample_plain(t, (const float[3]){x, 0, 0}, 1);
-}
-
-texel_bits exec_sample_2d(const struct exec_texture *t, float x, float y)
-{
-    return sample_plain(t, (const float[3]){x, y, 0}, 2);
-}
-
-texel_bits exec_sample_3d(const struct exec_texture *t, float x, float y, float z)
-{
-    return sample_plain(t, (const float[3]){x, y, z}, 3);
 }

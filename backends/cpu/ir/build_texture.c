@@ -17,8 +17,7 @@ bool ir_is_opaque(enum ptx_type type)
 struct ir_operand ir_image_object(struct ir_build *b, const struct ptx_symbol *symbol)
 {
     if (symbol->variable != NULL && symbol->variable->is_array) {
-        ir_fail(b, "%s: arrays of opaque variables are not compiled by this version",
-                symbol->name);
+        ir_fail(b, "%s: arrays of opaque variables are not compiled by this version", symbol->name);
     }
     const struct ptx_operand slot = {.kind = PTX_OPERAND_ADDRESS,
                                      .symbol = (struct ptx_symbol *)symbol};
@@ -68,9 +67,9 @@ static enum exec_geometry geometry_of(struct ir_build *b)
         enum ptx_modifier modifier;
         enum exec_geometry geometry;
     } table[] = {
-        {PTX_MOD_1d, EXEC_GEOMETRY_1D},     {PTX_MOD_2d, EXEC_GEOMETRY_2D},
-        {PTX_MOD_3d, EXEC_GEOMETRY_3D},     {PTX_MOD_a1d, EXEC_GEOMETRY_A1D},
-        {PTX_MOD_a2d, EXEC_GEOMETRY_A2D},   {PTX_MOD_cube, EXEC_GEOMETRY_CUBE},
+        {PTX_MOD_1d, EXEC_GEOMETRY_1D},       {PTX_MOD_2d, EXEC_GEOMETRY_2D},
+        {PTX_MOD_3d, EXEC_GEOMETRY_3D},       {PTX_MOD_a1d, EXEC_GEOMETRY_A1D},
+        {PTX_MOD_a2d, EXEC_GEOMETRY_A2D},     {PTX_MOD_cube, EXEC_GEOMETRY_CUBE},
         {PTX_MOD_acube, EXEC_GEOMETRY_ACUBE},
     };
     for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -108,8 +107,7 @@ static void read_coordinates(struct ir_build *b, const struct ptx_operand *vecto
                              struct ir_operand words[4])
 {
     unsigned at = 0, count = coordinates_of(geometry);
-    words[EXEC_WORD_LAYER] =
-        is_layered(geometry) ? word(b, vector, at++, PTX_U32) : ir_constant(0);
+    words[EXEC_WORD_LAYER] = is_layered(geometry) ? word(b, vector, at++, PTX_U32) : ir_constant(0);
     for (unsigned i = 0; i < 3; i++) {
         words[EXEC_WORD_X + i] = i < count ? word(b, vector, at++, type) : ir_constant(0);
     }
@@ -307,8 +305,10 @@ void ir_build_image_query(struct ir_build *b)
     };
     const char *name = ptx_opcode_name(b->in->opcode);
     if (ptx_has(b->in, PTX_MOD_channel_data_type) || ptx_has(b->in, PTX_MOD_channel_order)) {
-        ir_fail(b, "%s of channel types and orders is not compiled: the numbers are those of the "
-                   "source language, and CUDA has none", name);
+        ir_fail(b,
+                "%s of channel types and orders is not compiled: the numbers are those of the "
+                "source language, and CUDA has none",
+                name);
     }
     uint32_t what = b->in->opcode == PTX_OP_suq ? EXEC_QUERY_SURFACE : 0;
     for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -372,8 +372,8 @@ static void surface(struct ir_build *b, enum exec_surface_kind kind, uint32_t ex
     for (unsigned i = 0; i < count && !load; i++) {
         data[i] = ir_read(b, item(values, i), type);
     }
-    uint32_t op = (uint32_t)geometry | (uint32_t)kind << EXEC_SURFACE_KIND_SHIFT |
-                  bounds_word(b) | log2_of(bytes) << EXEC_SURFACE_SIZE_SHIFT |
+    uint32_t op = (uint32_t)geometry | (uint32_t)kind << EXEC_SURFACE_KIND_SHIFT | bounds_word(b) |
+                  log2_of(bytes) << EXEC_SURFACE_SIZE_SHIFT |
                   log2_of(count) << EXEC_SURFACE_VECTOR_SHIFT | extra;
     struct ir_inst *inst =
         ir_append(b, IR_surface, reading.storage, load ? count : 0, 5 + (load ? 0 : count));

@@ -36,8 +36,7 @@ static void set_results(struct emit *e, const struct ir_inst *inst, LLVMValueRef
     unsigned bits = ir_bits(inst->type);
     for (unsigned i = 0; i < inst->dst_count; i++) {
         LLVMValueRef half = LLVMBuildExtractValue(e->b, words, i * bits / 64, "");
-        LLVMValueRef part =
-            LLVMBuildLShr(e->b, half, emit_int(e, 64, (uint64_t)i * bits % 64), "");
+        LLVMValueRef part = LLVMBuildLShr(e->b, half, emit_int(e, 64, (uint64_t)i * bits % 64), "");
         emit_set(e, inst, i, emit_resize(e, part, bits, false));
     }
 }
@@ -91,7 +90,7 @@ static void texture(struct emit *e, const struct ir_inst *inst)
     args[2] = words_on_stack(e);
     args[3] = emit_int(e, 32, inst->index);
     for (unsigned i = 0; i + 2 < inst->src_count; i++) {
-        emit_store(e, emit_get(e, &words[i], 32), args[2], 4u * i, 4);
+        emit_store(e, emit_get(e, &words[i], 32), args[2], UINT64_C(4) * i, 4);
     }
     offset = offsetof(struct exec_image_functions, texture);
     set_results(e, inst, call_images(e, offset, words_type(e), args, 4));
@@ -102,7 +101,7 @@ static void surface(struct emit *e, const struct ir_inst *inst)
     LLVMValueRef args[3] = {emit_get(e, &inst->src[0], 64), words_on_stack(e),
                             emit_int(e, 32, inst->index)};
     for (unsigned i = 0; i < 4; i++) {
-        emit_store(e, emit_get(e, &inst->src[1 + i], 32), args[1], 4u * i, 4);
+        emit_store(e, emit_get(e, &inst->src[1 + i], 32), args[1], UINT64_C(4) * i, 4);
     }
     unsigned bytes = ir_bits(inst->type) / 8;
     for (unsigned i = 5; i < inst->src_count; i++) {

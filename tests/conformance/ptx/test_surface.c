@@ -16,8 +16,8 @@ struct target {
 static struct target make(struct cudaChannelFormatDesc format, unsigned width, unsigned height,
                           unsigned depth, unsigned flags)
 {
-    struct target t = {.row = (size_t)width * (unsigned)(format.x + format.y + format.z + format.w) /
-                              8,
+    struct target t = {.row = (size_t)width *
+                              (unsigned)(format.x + format.y + format.z + format.w) / 8,
                        .height = height ? height : 1,
                        .depth = depth ? depth : 1};
     OK(cudaMalloc3DArray(&t.array, &format,
@@ -47,8 +47,8 @@ static void transfer(const struct target *t, void *memory, enum cudaMemcpyKind k
         copy.srcArray = t->array;
         copy.dstPtr = host;
     }
-    copy.extent = (struct cudaExtent){
-        .width = t->row / element, .height = t->height, .depth = t->depth};
+    copy.extent =
+        (struct cudaExtent){.width = t->row / element, .height = t->height, .depth = t->depth};
     copy.kind = kind;
     OK(cudaMemcpy3D(&copy));
 }
@@ -77,13 +77,8 @@ static cudaError_t run_body(const char *body, uint64_t object, const uint32_t gi
     if (given) {
         memcpy(in + 2, given, 8 * sizeof *given);
     }
-    struct run run = {.body = text,
-                      .grid = 1,
-                      .block = 1,
-                      .in = in,
-                      .in_count = 10,
-                      .out = out,
-                      .out_count = 4};
+    struct run run = {
+        .body = text, .grid = 1, .block = 1, .in = in, .in_count = 10, .out = out, .out_count = 4};
     return run_kernel(&run);
 }
 
@@ -99,12 +94,15 @@ Test(ptx_surface, loads)
     } rows[] = {
         {"suld.b.2d.b8.trap {%h0}, [%l1, {%r15, %r10}]; cvt.u32.u16 %r0, %h0;", {5}},
         {"suld.b.2d.v2.b8.trap {%h0, %h1}, [%l1, {%r14, %r10}]; cvt.u32.u16 %r0, %h0;"
-         " cvt.u32.u16 %r1, %h1;", {4, 5}},
+         " cvt.u32.u16 %r1, %h1;",
+         {4, 5}},
         {"suld.b.2d.v4.b8.trap {%h0, %h1, %h2, %h3}, [%l1, {%r14, %r10}]; cvt.u32.u16 %r0, %h0;"
-         " cvt.u32.u16 %r1, %h1; cvt.u32.u16 %r2, %h2; cvt.u32.u16 %r3, %h3;", {4, 5, 6, 7}},
+         " cvt.u32.u16 %r1, %h1; cvt.u32.u16 %r2, %h2; cvt.u32.u16 %r3, %h3;",
+         {4, 5, 6, 7}},
         {"suld.b.2d.b16.trap {%h0}, [%l1, {%r16, %r11}]; cvt.u32.u16 %r0, %h0;", {0x4746}},
         {"suld.b.2d.v4.b16.clamp {%h0, %h1, %h2, %h3}, [%l1, {%r18, %r10}]; cvt.u32.u16 %r0, %h0;"
-         " cvt.u32.u16 %r3, %h3;", {0x0908, 0, 0, 0x0f0e}},
+         " cvt.u32.u16 %r3, %h3;",
+         {0x0908, 0, 0, 0x0f0e}},
         {"suld.b.2d.cg.b32.trap %r0, [%l1, {%r14, %r10}];", {0x07060504}},
         {"suld.b.2d.v2.b32.zero {%r0, %r1}, [%l1, {%r18, %r10}];", {0x0b0a0908, 0x0f0e0d0c}},
         {"suld.b.2d.v4.b32.trap {%r0, %r1, %r2, %r3}, [%l1, {%r10, %r11}];",
@@ -112,16 +110,19 @@ Test(ptx_surface, loads)
         {"suld.b.2d.b64.trap {%l2}, [%l1, {%r18, %r10}]; mov.b64 {%r0, %r1}, %l2;",
          {0x0b0a0908, 0x0f0e0d0c}},
         {"suld.b.2d.v2.b64.trap {%l2, %l3}, [%l1, {%r10, %r11}]; mov.b64 {%r0, %r1}, %l2;"
-         " mov.b64 {%r2, %r3}, %l3;", {0x43424140, 0x47464544, 0x4b4a4948, 0x4f4e4d4c}},
+         " mov.b64 {%r2, %r3}, %l3;",
+         {0x43424140, 0x47464544, 0x4b4a4948, 0x4f4e4d4c}},
         // out of bounds: row 9 is row 3 or nothing; byte -4
         {"suld.b.2d.b32.clamp %r0, [%l1, {%r14, %r19}];", {0xc7c6c5c4}},
         {"suld.b.2d.b32.zero %r0, [%l1, {%r14, %r19}];", {0}},
         {"neg.s32 %r9, %r14; suld.b.2d.b32.clamp %r0, [%l1, {%r9, %r10}];", {0x03020100}},
         {"neg.s32 %r9, %r14; suld.b.2d.b32.zero %r0, [%l1, {%r9, %r10}];", {0}},
         {"suq.width.b32 %r0, [%l1]; suq.height.b32 %r1, [%l1]; suq.array_size.b32 %r2, [%l1];"
-         " suq.depth.b32 %r3, [%l1];", {4, 4, 0, 1}},
+         " suq.depth.b32 %r3, [%l1];",
+         {4, 4, 0, 1}},
         {"suq.memory_layout.b32 %r0, [%l1]; istypep.surfref %p1, %l1; selp.u32 %r1, 1, 0, %p1;"
-         " istypep.texref %p1, %l1; selp.u32 %r2, 1, 0, %p1;", {0, 1, 0}},
+         " istypep.texref %p1, %l1; selp.u32 %r2, 1, 0, %p1;",
+         {0, 1, 0}},
     };
     struct target t = make(word4, 4, 4, 0, 0);
     unsigned char bytes[256];
@@ -131,8 +132,7 @@ Test(ptx_surface, loads)
     transfer(&t, bytes, cudaMemcpyHostToDevice);
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint32_t out[4] = {7, 7, 7, 7};
-        cr_assert(run_body(rows[i].body, t.object, NULL, out) == cudaSuccess, "%s",
-                  rows[i].body);
+        cr_assert(run_body(rows[i].body, t.object, NULL, out) == cudaSuccess, "%s", rows[i].body);
         cr_assert(memcmp(out, rows[i].want, sizeof out) == 0, "%s: %x %x %x %x", rows[i].body,
                   out[0], out[1], out[2], out[3]);
     }
@@ -179,8 +179,7 @@ Test(ptx_surface, stores)
         }
         memcpy(&want[rows[i].at], given, rows[i].words * sizeof given[0]);
         transfer(&t, words, cudaMemcpyHostToDevice);
-        cr_assert(run_body(rows[i].body, t.object, given, out) == cudaSuccess, "%s",
-                  rows[i].body);
+        cr_assert(run_body(rows[i].body, t.object, given, out) == cudaSuccess, "%s", rows[i].body);
         transfer(&t, words, cudaMemcpyDeviceToHost);
         for (unsigned k = 0; k < count; k++) {
             cr_assert(words[k] == want[k], "%s: word %u", rows[i].body, k);
@@ -197,12 +196,16 @@ Test(ptx_surface, formatted)
         unsigned char want[8];
         unsigned bytes;
     } rows[] = {
-        {{8, 8, 8, 8, cudaChannelFormatKindUnsigned}, {1, 255, 256, 0xffffffff},
-         {1, 255, 255, 255}, 4},
+        {{8, 8, 8, 8, cudaChannelFormatKindUnsigned},
+         {1, 255, 256, 0xffffffff},
+         {1, 255, 255, 255},
+         4},
         {{8, 8, 0, 0, cudaChannelFormatKindSigned}, {(uint32_t)-1000, 1000}, {0x80, 0x7f}, 2},
         {{16, 0, 0, 0, cudaChannelFormatKindUnsigned}, {65537}, {0xff, 0xff}, 2},
-        {{16, 16, 0, 0, cudaChannelFormatKindFloat}, {0x3f800000, 0xc0000000},
-         {0x00, 0x3c, 0x00, 0xc0}, 4},
+        {{16, 16, 0, 0, cudaChannelFormatKindFloat},
+         {0x3f800000, 0xc0000000},
+         {0x00, 0x3c, 0x00, 0xc0},
+         4},
         {{32, 0, 0, 0, cudaChannelFormatKindFloat}, {0x3f800000}, {0, 0, 0x80, 0x3f}, 4},
     };
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -211,8 +214,8 @@ Test(ptx_surface, formatted)
         memcpy(given, rows[i].given, sizeof rows[i].given);
         unsigned char bytes[64] = {0};
         transfer(&t, bytes, cudaMemcpyHostToDevice);
-        OK(run_body("sust.p.2d.v4.b32.trap [%l1, {%r11, %r11}], {%r20, %r21, %r22, %r23};", t.object,
-                    given, out));
+        OK(run_body("sust.p.2d.v4.b32.trap [%l1, {%r11, %r11}], {%r20, %r21, %r22, %r23};",
+                    t.object, given, out));
         transfer(&t, bytes, cudaMemcpyDeviceToHost);
         cr_assert(memcmp(bytes + t.row + t.row / 2, rows[i].want, rows[i].bytes) == 0, "row %u", i);
         for (size_t k = 0; k < t.row + t.row / 2; k++) {
@@ -250,13 +253,12 @@ Test(ptx_surface, reductions)
         uint32_t words[8] = {0}, given[8] = {rows[i].operand}, out[4];
         words[5] = rows[i].old;
         transfer(&t, words, cudaMemcpyHostToDevice);
-        cr_assert(run_body(rows[i].body, t.object, given, out) == cudaSuccess, "%s",
-                  rows[i].body);
+        cr_assert(run_body(rows[i].body, t.object, given, out) == cudaSuccess, "%s", rows[i].body);
         transfer(&t, words, cudaMemcpyDeviceToHost);
         cr_assert(words[5] == rows[i].want, "%s", rows[i].body);
     }
-    struct target t = make((struct cudaChannelFormatDesc){32, 32, 0, 0,
-                                                          cudaChannelFormatKindSigned}, 4, 1, 0, 0);
+    struct target t =
+        make((struct cudaChannelFormatDesc){32, 32, 0, 0, cudaChannelFormatKindSigned}, 4, 1, 0, 0);
     uint64_t words[4] = {5, 5, 5, 5};
     uint32_t given[8] = {0xffffffff, 0xffffffff}, out[4];
     transfer(&t, words, cudaMemcpyHostToDevice);

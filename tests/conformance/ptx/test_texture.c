@@ -8,8 +8,19 @@
 TestSuite(ptx_texture, .timeout = 120);
 
 enum object {
-    ONE, TWO, THREE, ONE_LAYERED, TWO_LAYERED, CUBE, CUBE_LAYERED, MIPMAP, INTEGERS, BYTES, LINEAR,
-    SMOOTH, OBJECTS
+    ONE,
+    TWO,
+    THREE,
+    ONE_LAYERED,
+    TWO_LAYERED,
+    CUBE,
+    CUBE_LAYERED,
+    MIPMAP,
+    INTEGERS,
+    BYTES,
+    LINEAR,
+    SMOOTH,
+    OBJECTS
 };
 
 static uint64_t objects[OBJECTS];
@@ -127,8 +138,7 @@ static void make_all(void)
     linear.res.linear.desc =
         (struct cudaChannelFormatDesc){32, 0, 0, 0, cudaChannelFormatKindUnsigned};
     linear.res.linear.sizeInBytes = sizeof words;
-    objects[LINEAR] =
-        make_texture(&linear, cudaFilterModePoint, false, cudaReadModeElementType);
+    objects[LINEAR] = make_texture(&linear, cudaFilterModePoint, false, cudaReadModeElementType);
 }
 
 // The body sees the object in %l1 and the numbers 0 to 9 and their halves as floats: %r10..%r19
@@ -187,13 +197,23 @@ static const struct row {
     {"tex.3d.v4.f32.s32 " D ", [%l1, {%r31, %r32, %r33, %r30}];", THREE, 'f', {321, 0, 0, 1}},
     {"tex.a1d.v4.f32.f32 " D ", [%l1, {%r31, %r23}];", ONE_LAYERED, 'f', {103, 0, 0, 1}},
     {"tex.a1d.v4.f32.s32 " D ", [%l1, {%r37, %r33}];", ONE_LAYERED, 'f', {203, 0, 0, 1}},
-    {"tex.a2d.v4.f32.f32 " D ", [%l1, {%r32, %r21, %r23, %r10}];", TWO_LAYERED, 'f', {231, 0, 0, 1}},
-    {"tex.a2d.v4.f32.s32 " D ", [%l1, {%r31, %r31, %r33, %r30}];", TWO_LAYERED, 'f', {131, 0, 0, 1}},
+    {"tex.a2d.v4.f32.f32 " D ", [%l1, {%r32, %r21, %r23, %r10}];",
+     TWO_LAYERED,
+     'f',
+     {231, 0, 0, 1}},
+    {"tex.a2d.v4.f32.s32 " D ", [%l1, {%r31, %r31, %r33, %r30}];",
+     TWO_LAYERED,
+     'f',
+     {131, 0, 0, 1}},
     // +y (face 2): s = x = 0.5 of 9.5, t = z
     {"tex.cube.v4.f32.f32 " D ", [%l1, {%r20, %r29, %r25, %r10}];", CUBE, 'f', {232, 0, 0, 1}},
-    {"neg.f32 %r9, %r29; tex.cube.v4.f32.f32 " D ", [%l1, {%r9, %r20, %r25, %r10}];", CUBE, 'f',
+    {"neg.f32 %r9, %r29; tex.cube.v4.f32.f32 " D ", [%l1, {%r9, %r20, %r25, %r10}];",
+     CUBE,
+     'f',
      {113, 0, 0, 1}},
-    {"tex.acube.v4.f32.f32 " D ", [%l1, {%r31, %r20, %r25, %r29}];", CUBE_LAYERED, 'f',
+    {"tex.acube.v4.f32.f32 " D ", [%l1, {%r31, %r20, %r25, %r29}];",
+     CUBE_LAYERED,
+     'f',
      {1002, 0, 0, 1}},
     {"tex.base.2d.v4.f32.f32 " D ", [%l1, {%r20, %r20}];", MIPMAP, 'f', {1, 0, 0, 1}},
     {"tex.2d.v4.f32.f32 " D ", [%l1, {%r20, %r20}];", MIPMAP, 'f', {1, 0, 0, 1}},
@@ -201,35 +221,62 @@ static const struct row {
     {"tex.level.2d.v4.f32.f32 " D ", [%l1, {%r20, %r20}], %r21;", MIPMAP, 'f', {2.5, 0, 0, 1}},
     {"tex.level.2d.v4.f32.s32 " D ", [%l1, {%r30, %r30}], %r33;", MIPMAP, 'f', {4, 0, 0, 1}},
     {"tex.level.1d.v4.f32.f32 " D ", [%l1, {%r23}], %r19;", ONE, 'f', {3, 0, 0, 1}},
-    {"tex.grad.2d.v4.f32.f32 " D ", [%l1, {%r20, %r20}], {%r20, %r10}, {%r10, %r10};", MIPMAP, 'f',
+    {"tex.grad.2d.v4.f32.f32 " D ", [%l1, {%r20, %r20}], {%r20, %r10}, {%r10, %r10};",
+     MIPMAP,
+     'f',
      {3, 0, 0, 1}}, // 4 texels
     {"tex.grad.1d.v4.f32.f32 " D ", [%l1, {%r23}], {%r20}, {%r20};", ONE, 'f', {3, 0, 0, 1}},
     {"tex.grad.a2d.v4.f32.f32 " D ", [%l1, {%r32, %r21, %r23, %r10}], {%r20, %r20}, {%r20, %r20};",
-     TWO_LAYERED, 'f', {231, 0, 0, 1}},
+     TWO_LAYERED,
+     'f',
+     {231, 0, 0, 1}},
     {"tex.grad.3d.v4.f32.f32 " D ", [%l1, {%r21, %r22, %r20, %r10}], {%r20, %r20, %r20, %r20}, "
-     "{%r20, %r20, %r20, %r20};", THREE, 'f', {21, 0, 0, 1}},
+     "{%r20, %r20, %r20, %r20};",
+     THREE,
+     'f',
+     {21, 0, 0, 1}},
     {"tex.grad.cube.v4.f32.f32 " D ", [%l1, {%r20, %r29, %r25, %r10}], {%r20, %r20, %r20, %r20}, "
-     "{%r20, %r20, %r20, %r20};", CUBE, 'f', {232, 0, 0, 1}},
+     "{%r20, %r20, %r20, %r20};",
+     CUBE,
+     'f',
+     {232, 0, 0, 1}},
     // offsets are in texels
     {"tex.1d.v4.f32.f32 " D ", [%l1, {%r22}], {%r33};", ONE, 'f', {5, 0, 0, 1}},
-    {"mov.s32 %r9, -2; tex.2d.v4.f32.f32 " D ", [%l1, {%r23, %r21}], {%r9, %r31};", TWO, 'f',
+    {"mov.s32 %r9, -2; tex.2d.v4.f32.f32 " D ", [%l1, {%r23, %r21}], {%r9, %r31};",
+     TWO,
+     'f',
      {21, 0, 0, 1}},
     {"tex.2d.v4.f32.s32 " D ", [%l1, {%r33, %r31}], {%r32, %r31};", TWO, 'f', {25, 0, 0, 1}},
     {"tex.level.a2d.v4.f32.f32 " D ", [%l1, {%r31, %r20, %r20, %r10}], %r10, {%r31, %r32};",
-     TWO_LAYERED, 'f', {121, 0, 0, 1}},
+     TWO_LAYERED,
+     'f',
+     {121, 0, 0, 1}},
     {"tex.grad.3d.v4.f32.f32 " D ", [%l1, {%r20, %r20, %r20, %r10}], {%r20, %r20, %r20, %r20}, "
-     "{%r20, %r20, %r20, %r20}, {%r31, %r32, %r33, %r33};", THREE, 'f', {321, 0, 0, 1}},
+     "{%r20, %r20, %r20, %r20}, {%r31, %r32, %r33, %r33};",
+     THREE,
+     'f',
+     {321, 0, 0, 1}},
     // halves
     {"tex.2d.v4.f16.f32 {%h0, %h1, %h2, %h3}, [%l1, {%r20, %r20}];", BYTES, 'h', {0, 0.2, 0.4, 1}},
     {"tex.2d.v2.f16x2.f32 {%r8, %r9}, [%l1, {%r20, %r20}]; mov.b32 {%h0, %h1}, %r8; "
-     "mov.b32 {%h2, %h3}, %r9;", BYTES, 'h', {0, 0.2, 0.4, 1}},
+     "mov.b32 {%h2, %h3}, %r9;",
+     BYTES,
+     'h',
+     {0, 0.2, 0.4, 1}},
     // residency
     {"setp.eq.u32 %p1, %r30, 1; tex.2d.v4.f32.f32 {%r0, %r7, %r8, %r9}|%p1, [%l1, {%r23, %r21}]; "
-     "selp.f32 %r1, 1.0, 0.0, %p1;", TWO, 'f', {13, 1, 0, 0}},
+     "selp.f32 %r1, 1.0, 0.0, %p1;",
+     TWO,
+     'f',
+     {13, 1, 0, 0}},
     // guards
-    {"setp.eq.u32 %p1, %r30, 1; @%p1 tex.2d.v4.f32.f32 " D ", [%l1, {%r23, %r21}];", TWO, 'f',
+    {"setp.eq.u32 %p1, %r30, 1; @%p1 tex.2d.v4.f32.f32 " D ", [%l1, {%r23, %r21}];",
+     TWO,
+     'f',
      {0, 0, 0, 0}},
-    {"setp.eq.u32 %p1, %r30, 1; @!%p1 tex.2d.v4.f32.f32 " D ", [%l1, {%r23, %r21}];", TWO, 'f',
+    {"setp.eq.u32 %p1, %r30, 1; @!%p1 tex.2d.v4.f32.f32 " D ", [%l1, {%r23, %r21}];",
+     TWO,
+     'f',
      {13, 0, 0, 1}},
     // gather: (2,1) (3,1) (3,0) (2,0)
     {"tld4.r.2d.v4.f32.f32 " D ", [%l1, {%r13, %r11}];", TWO, 'f', {12, 13, 3, 2}},
@@ -237,27 +284,46 @@ static const struct row {
     {"tld4.a.2d.v4.f32.f32 " D ", [%l1, {%r13, %r11}];", TWO, 'f', {1, 1, 1, 1}},
     {"tld4.g.2d.v4.s32.f32 " D ", [%l1, {%r11, %r20}];", INTEGERS, 'i', {-2, -6, -6, -2}},
     {"tld4.b.2d.v4.s32.f32 " D ", [%l1, {%r11, %r20}];", INTEGERS, 'i', {3, 7, 7, 3}},
-    {"tld4.r.a2d.v4.f32.f32 " D ", [%l1, {%r31, %r12, %r11, %r10}];", TWO_LAYERED, 'f',
+    {"tld4.r.a2d.v4.f32.f32 " D ", [%l1, {%r31, %r12, %r11, %r10}];",
+     TWO_LAYERED,
+     'f',
      {111, 112, 102, 101}},
-    {"mov.f32 %r9, 0.25; tld4.r.cube.v4.f32.f32 " D ", [%l1, {%r9, %r11, %r9, %r10}];", CUBE, 'f',
+    {"mov.f32 %r9, 0.25; tld4.r.cube.v4.f32.f32 " D ", [%l1, {%r9, %r11, %r9, %r10}];",
+     CUBE,
+     'f',
      {232, 233, 223, 222}}, // place 2.5, 2.5 on +y
     // queries
     {"txq.width.b32 %r0, [%l1]; txq.height.b32 %r1, [%l1]; txq.depth.b32 %r2, [%l1]; "
-     "txq.array_size.b32 %r3, [%l1];", TWO, 'i', {8, 4, 1, 0}},
+     "txq.array_size.b32 %r3, [%l1];",
+     TWO,
+     'i',
+     {8, 4, 1, 0}},
     {"txq.width.b32 %r0, [%l1]; txq.height.b32 %r1, [%l1]; txq.depth.b32 %r2, [%l1]; "
-     "txq.num_mipmap_levels.b32 %r3, [%l1];", THREE, 'i', {4, 4, 4, 1}},
+     "txq.num_mipmap_levels.b32 %r3, [%l1];",
+     THREE,
+     'i',
+     {4, 4, 4, 1}},
     {"txq.array_size.b32 %r0, [%l1]; txq.num_samples.b32 %r1, [%l1]; "
-     "txq.normalized_coords.b32 %r2, [%l1]; txq.filter_mode.b32 %r3, [%l1];", TWO_LAYERED, 'i',
+     "txq.normalized_coords.b32 %r2, [%l1]; txq.filter_mode.b32 %r3, [%l1];",
+     TWO_LAYERED,
+     'i',
      {3, 1, 0, 0}},
     {"txq.num_mipmap_levels.b32 %r0, [%l1]; txq.level.width.b32 %r1, [%l1], %r32; "
-     "txq.normalized_coords.b32 %r2, [%l1]; txq.addr_mode_0.b32 %r3, [%l1];", MIPMAP, 'i',
+     "txq.normalized_coords.b32 %r2, [%l1]; txq.addr_mode_0.b32 %r3, [%l1];",
+     MIPMAP,
+     'i',
      {4, 2, 1, 3}},
     {"txq.filter_mode.b32 %r0, [%l1]; txq.addr_mode_1.b32 %r1, [%l1]; "
-     "txq.addr_mode_2.b32 %r2, [%l1]; txq.level.height.b32 %r3, [%l1], %r30;", SMOOTH, 'i',
+     "txq.addr_mode_2.b32 %r2, [%l1]; txq.level.height.b32 %r3, [%l1], %r30;",
+     SMOOTH,
+     'i',
      {1, 3, 3, 4}},
     {"istypep.texref %p1, %l1; selp.u32 %r0, 1, 0, %p1; istypep.surfref %p2, %l1; "
      "selp.u32 %r1, 1, 0, %p2; istypep.samplerref %p3, %l1; selp.u32 %r2, 1, 0, %p3; "
-     "mov.u64 %l2, 0; istypep.texref %p3, %l2; selp.u32 %r3, 1, 0, %p3;", TWO, 'i', {1, 0, 0, 0}},
+     "mov.u64 %l2, 0; istypep.texref %p3, %l2; selp.u32 %r3, 1, 0, %p3;",
+     TWO,
+     'i',
+     {1, 0, 0, 0}},
 };
 
 static double value_of(const struct row *row, uint32_t bits)
@@ -278,13 +344,12 @@ Test(ptx_texture, forms)
                                   : " cvt.f32.f16 %r0, %h0; cvt.f32.f16 %r1, %h1;"
                                     " cvt.f32.f16 %r2, %h2; cvt.f32.f16 %r3, %h3;");
         uint32_t out[4] = {77, 77, 77, 77};
-        cr_assert(run_body(NULL, body, objects[row->object], out) == cudaSuccess, "%s",
-                  row->body);
+        cr_assert(run_body(NULL, body, objects[row->object], out) == cudaSuccess, "%s", row->body);
         for (unsigned c = 0; c < 4; c++) {
             double got = value_of(row, out[c]), tolerance = row->kind == 'h' ? 1e-3 : 1e-5;
             double off = got - row->want[c];
-            cr_assert(off <= tolerance * (1 + row->want[c] * row->want[c]) && off >= -tolerance *
-                          (1 + row->want[c] * row->want[c]),
+            cr_assert(off <= tolerance * (1 + row->want[c] * row->want[c]) &&
+                          off >= -tolerance * (1 + row->want[c] * row->want[c]),
                       "%s: component %u is %g, not %g", row->body, c, got, row->want[c]);
         }
     }
@@ -337,8 +402,7 @@ Test(ptx_texture, refused)
     };
     for (unsigned i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         uint32_t out[4] = {0};
-        cr_assert(run_body(NULL, bodies[i], 0, out) == cudaErrorNotSupported, "%s",
-                  bodies[i]);
+        cr_assert(run_body(NULL, bodies[i], 0, out) == cudaErrorNotSupported, "%s", bodies[i]);
         cr_assert(cudaGetLastError() == cudaErrorNotSupported);
     }
 }

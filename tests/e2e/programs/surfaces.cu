@@ -24,8 +24,8 @@ static cudaSurfaceObject_t surface_of(cudaArray_t array)
     return object;
 }
 
-template <typename T> static std::vector<T> contents(cudaArray_t array, int width, int height,
-                                                     int depth)
+template <typename T>
+static std::vector<T> contents(cudaArray_t array, int width, int height, int depth)
 {
     std::vector<T> data((size_t)width * height * depth);
     cudaMemcpy3DParms copy = {};
@@ -37,9 +37,9 @@ template <typename T> static std::vector<T> contents(cudaArray_t array, int widt
     return data;
 }
 
-__global__ void write_all(cudaSurfaceObject_t one, cudaSurfaceObject_t two, cudaSurfaceObject_t three,
-                          cudaSurfaceObject_t one_layered, cudaSurfaceObject_t two_layered,
-                          cudaSurfaceObject_t cube)
+__global__ void write_all(cudaSurfaceObject_t one, cudaSurfaceObject_t two,
+                          cudaSurfaceObject_t three, cudaSurfaceObject_t one_layered,
+                          cudaSurfaceObject_t two_layered, cudaSurfaceObject_t cube)
 {
     int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;
     if (y == 0 && z == 0) {
@@ -120,7 +120,8 @@ static void boundary_modes()
 
 __global__ void produce(cudaSurfaceObject_t s)
 {
-    surf2Dwrite<uchar4>(make_uchar4(threadIdx.x, blockIdx.x, 0, 255), s, threadIdx.x * 4, blockIdx.x);
+    surf2Dwrite<uchar4>(make_uchar4(threadIdx.x, blockIdx.x, 0, 255), s, threadIdx.x * 4,
+                        blockIdx.x);
 }
 
 __global__ void consume(cudaTextureObject_t t, float4 *out)

@@ -91,8 +91,8 @@ static cudaArray_t make_array(const std::vector<T> &data, int width, int height,
     cudaChannelFormatDesc format = cudaCreateChannelDesc<T>();
     CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(width, height, depth), flags));
     cudaMemcpy3DParms copy = {};
-    copy.srcPtr = make_cudaPitchedPtr((void *)data.data(), width * sizeof(T), width,
-                                      height ? height : 1);
+    copy.srcPtr =
+        make_cudaPitchedPtr((void *)data.data(), width * sizeof(T), width, height ? height : 1);
     copy.dstArray = array;
     copy.extent = make_cudaExtent(width, height ? height : 1, depth ? depth : 1);
     copy.kind = cudaMemcpyHostToDevice;
@@ -142,13 +142,16 @@ static void dimensions_and_modes()
             for (int i = 0; i < n; i++) {
                 double at[3];
                 for (int d = 0; d < 3; d++) { // coordinates that floats hold exactly
-                    double texels = (random.below(3 * 64 * size[d]) - 64 * size[d]) / 64.0 + 1 / 512.0;
+                    double texels =
+                        (random.below(3 * 64 * size[d]) - 64 * size[d]) / 64.0 + 1 / 512.0;
                     u[3 * i + d] = (float)(sampler.normalized ? texels / size[d] : texels);
                     at[d] = sampler.normalized ? (double)(u[3 * i + d] * (float)size[d])
                                                : (double)u[3 * i + d];
                 }
                 want[i] = (float)host_sample(
-                    [&](int x, int y, int z) { return data[x + size[0] * (y + (size_t)size[1] * z)]; },
+                    [&](int x, int y, int z) {
+                        return data[x + size[0] * (y + (size_t)size[1] * z)];
+                    },
                     size, dimensions, at, sampler);
             }
             Device<float> du(u), out(n);
@@ -262,13 +265,10 @@ static void pitched()
     Device<float> out(width * height);
     blur<<<dim3(3, 2), dim3(16, 16)>>>(make(resource, linear), out, width, height);
     CHECK_LAUNCH();
-    auto at = [&](int x, int y) {
-        return data[(x < 0 ? 0 : x) + width * (y < 0 ? 0 : y)];
-    };
+    auto at = [&](int x, int y) { return data[(x < 0 ? 0 : x) + width * (y < 0 ? 0 : y)]; };
     for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
-            want[y * width + x] =
-                (at(x - 1, y - 1) + at(x, y - 1) + at(x - 1, y) + at(x, y)) / 4;
+            want[y * width + x] = (at(x - 1, y - 1) + at(x, y - 1) + at(x - 1, y) + at(x, y)) / 4;
         }
     }
     expect_near(out.get(), want, 1e-6);

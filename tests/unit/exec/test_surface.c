@@ -94,7 +94,7 @@ static void check_access(struct exec_surface *s, unsigned geometry, unsigned log
                        .layer = oracle_random() % (s->level.depth + 1)};
     bool flat = geometry == EXEC_GEOMETRY_1D || geometry == EXEC_GEOMETRY_A1D;
     int64_t y = flat ? 0 : a.y;
-    int64_t z = geometry == EXEC_GEOMETRY_3D     ? a.z
+    int64_t z = geometry == EXEC_GEOMETRY_3D    ? a.z
                 : geometry >= EXEC_GEOMETRY_A1D ? (int64_t)a.layer
                                                 : 0;
     bool inside = a.x >= 0 && a.x + (int64_t)size <= row && y >= 0 && y < s->level.height &&
@@ -108,11 +108,10 @@ static void check_access(struct exec_surface *s, unsigned geometry, unsigned log
     struct exec_words got = {1, 1};
     a.data = data;
     a.size = size;
-    cudaError_t error = perform(
-        s, &a,
-        operation(geometry, store ? EXEC_SURFACE_STORE : EXEC_SURFACE_LOAD, bounds, log_size,
-                  log_vector),
-        &got);
+    cudaError_t error = perform(s, &a,
+                                operation(geometry, store ? EXEC_SURFACE_STORE : EXEC_SURFACE_LOAD,
+                                          bounds, log_size, log_vector),
+                                &got);
     if (!inside && bounds == EXEC_BOUNDS_TRAP) {
         cr_assert(eq(int, error, cudaErrorIllegalAddress));
     } else {
@@ -194,8 +193,7 @@ Test(surface, formatted_stores)
         {EXEC_CHANNEL_F16, 2, 0x3fc00000, 0x3e00},
     };
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct exec_surface s =
-            make(EXEC_IMAGE_1D, rows[i].channel, 4, 4 * rows[i].size, 3, 1, 1);
+        struct exec_surface s = make(EXEC_IMAGE_1D, rows[i].channel, 4, 4 * rows[i].size, 3, 1, 1);
         uint32_t values[4] = {rows[i].value, 0, 0, rows[i].value}, stored[2] = {0, 0};
         struct access a = {.x = 1, .data = values, .size = sizeof values};
         struct exec_words got;
@@ -223,7 +221,8 @@ Test(surface, formatted_stores)
     struct access a = {.data = values, .size = sizeof values};
     struct exec_words got;
     perform(&s, &a,
-            operation(EXEC_GEOMETRY_1D, EXEC_SURFACE_STORE_FORMATTED, EXEC_BOUNDS_TRAP, 2, 2), &got);
+            operation(EXEC_GEOMETRY_1D, EXEC_SURFACE_STORE_FORMATTED, EXEC_BOUNDS_TRAP, 2, 2),
+            &got);
     static const unsigned char want[4] = {128, 255, 0, 0};
     cr_assert(memcmp(s.level.base, want, 4) == 0);
     oracle_unguard(s.level.base, bytes(&s));

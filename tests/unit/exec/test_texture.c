@@ -13,15 +13,24 @@ static const struct format {
     uint8_t channel, channels, element_size;
     bool normalized_read;
 } formats[] = {
-    {EXEC_CHANNEL_F32, 1, 4, false},    {EXEC_CHANNEL_F32, 2, 8, false},
-    {EXEC_CHANNEL_F32, 4, 16, false},   {EXEC_CHANNEL_F16, 1, 2, false},
-    {EXEC_CHANNEL_F16, 4, 8, false},    {EXEC_CHANNEL_U8, 1, 1, true},
-    {EXEC_CHANNEL_U8, 2, 2, true},      {EXEC_CHANNEL_U8, 4, 4, true},
-    {EXEC_CHANNEL_S8, 4, 4, true},      {EXEC_CHANNEL_U16, 1, 2, true},
-    {EXEC_CHANNEL_S16, 2, 4, true},     {EXEC_CHANNEL_U8, 4, 4, false},
-    {EXEC_CHANNEL_S8, 1, 1, false},     {EXEC_CHANNEL_S16, 4, 8, false},
-    {EXEC_CHANNEL_U32, 1, 4, false},    {EXEC_CHANNEL_S32, 4, 16, false},
-    {EXEC_CHANNEL_UNORM8, 4, 4, false}, {EXEC_CHANNEL_SNORM16, 1, 2, false},
+    {EXEC_CHANNEL_F32, 1, 4, false},
+    {EXEC_CHANNEL_F32, 2, 8, false},
+    {EXEC_CHANNEL_F32, 4, 16, false},
+    {EXEC_CHANNEL_F16, 1, 2, false},
+    {EXEC_CHANNEL_F16, 4, 8, false},
+    {EXEC_CHANNEL_U8, 1, 1, true},
+    {EXEC_CHANNEL_U8, 2, 2, true},
+    {EXEC_CHANNEL_U8, 4, 4, true},
+    {EXEC_CHANNEL_S8, 4, 4, true},
+    {EXEC_CHANNEL_U16, 1, 2, true},
+    {EXEC_CHANNEL_S16, 2, 4, true},
+    {EXEC_CHANNEL_U8, 4, 4, false},
+    {EXEC_CHANNEL_S8, 1, 1, false},
+    {EXEC_CHANNEL_S16, 4, 8, false},
+    {EXEC_CHANNEL_U32, 1, 4, false},
+    {EXEC_CHANNEL_S32, 4, 16, false},
+    {EXEC_CHANNEL_UNORM8, 4, 4, false},
+    {EXEC_CHANNEL_SNORM16, 1, 2, false},
     {EXEC_CHANNEL_UNORM10_10_10_2, 4, 4, false},
 };
 enum { FORMATS = sizeof formats / sizeof formats[0] };
@@ -98,8 +107,7 @@ static void numbers(const struct exec_texture *t, struct exec_words words, doubl
         memcpy(&f, &bits[i], sizeof f);
         bool is_signed = t->channel == EXEC_CHANNEL_S8 || t->channel == EXEC_CHANNEL_S16 ||
                          t->channel == EXEC_CHANNEL_S32;
-        ret[i] = is_float(t) ? (double)f : is_signed ? (double)(int32_t)bits[i]
-                                                             : (double)bits[i];
+        ret[i] = is_float(t) ? (double)f : is_signed ? (double)(int32_t)bits[i] : (double)bits[i];
     }
 }
 
@@ -173,14 +181,13 @@ static void check_samples(struct image *image, const struct shape *shape, unsign
             for (unsigned i = 0; i < 4 && !is_float(t); i++) {
                 as_read.border[i] = truncf(t->border[i]);
             }
-            cr_assert(oracle_agrees(&as_read, l, shape->dimensions, u, want_layer, c, linear,
-                                    got[c]),
-                      "channel type %u x%u, shape %u, filter %u, mode %u, normalised %u: "
-                      "(%.9g, %.9g, %.9g) layer %u component %u: %.9g, not %.9g",
-                      t->channel, t->channels, shape->kind, t->filter, t->address[0],
-                      t->normalized_coords, (double)at[0], (double)at[1], (double)at[2], want_layer,
-                      c, got[c],
-                      oracle_sample(t, l, shape->dimensions, u, want_layer, c, linear));
+            cr_assert(
+                oracle_agrees(&as_read, l, shape->dimensions, u, want_layer, c, linear, got[c]),
+                "channel type %u x%u, shape %u, filter %u, mode %u, normalised %u: "
+                "(%.9g, %.9g, %.9g) layer %u component %u: %.9g, not %.9g",
+                t->channel, t->channels, shape->kind, t->filter, t->address[0],
+                t->normalized_coords, (double)at[0], (double)at[1], (double)at[2], want_layer, c,
+                got[c], oracle_sample(t, l, shape->dimensions, u, want_layer, c, linear));
         }
     }
 }
@@ -222,8 +229,9 @@ Test(texture, integer_border_is_its_value)
 
 Test(texture, odd_coordinates_stay_inside)
 {
-    static const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 2147483648.0f,
-                                -2147483648.0f, 4294967296.0f, 16777217.0f, -0.0f, 1e-45f};
+    static const float odd[] = {NAN,         INFINITY,      -INFINITY,      1e30f,
+                                -1e30f,      2147483648.0f, -2147483648.0f, 4294967296.0f,
+                                16777217.0f, -0.0f,         1e-45f};
     enum { ODD = sizeof odd / sizeof odd[0] };
     for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         struct image image;
@@ -279,9 +287,8 @@ Test(texture, fetch)
         make(&image, &formats[f], EXEC_IMAGE_LINEAR, 37, 1, 1, 1);
         for (int32_t x = -3; x < 42; x++) {
             int32_t at = x == -3 ? INT32_MIN : x == 41 ? INT32_MAX : x;
-            struct oracle_call call_ = {.what = ORACLE_FETCH,
-                                        .object = (uint64_t)(uintptr_t)&image.texture,
-                                        .x = at};
+            struct oracle_call call_ = {
+                .what = ORACLE_FETCH, .object = (uint64_t)(uintptr_t)&image.texture, .x = at};
             cr_assert(eq(int, oracle_perform(&call_), cudaSuccess));
             double got[4];
             numbers(&image.texture, call_.result, got);
@@ -316,8 +323,8 @@ Test(texture, levels)
         memcpy(&more[3], &lod, sizeof lod);
         double got[4];
         numbers(t, call(t, EXEC_GEOMETRY_2D, at, 0, EXEC_TEXTURE_LEVEL, more, 4), got);
-        double want = fmin(fmax((double)(lod + t->mip_bias), (double)t->min_clamp),
-                           (double)t->max_clamp);
+        double want =
+            fmin(fmax((double)(lod + t->mip_bias), (double)t->min_clamp), (double)t->max_clamp);
         want = fmin(fmax(want, 0), 5);
         unsigned low = (unsigned)floor(want), high = low < 5 ? low + 1 : 5;
         double weight = want - low;
@@ -348,9 +355,10 @@ Test(texture, gradient_chooses_the_level)
         uint32_t more[9] = {0};
         memcpy(&more[3], gradient, sizeof gradient);
         double got[4];
-        numbers(t, call(t, EXEC_GEOMETRY_2D, (float[3]){0.4f, 0.7f, 0}, 0, EXEC_TEXTURE_GRADIENT,
-                        more, 9),
-                got);
+        numbers(
+            t,
+            call(t, EXEC_GEOMETRY_2D, (float[3]){0.4f, 0.7f, 0}, 0, EXEC_TEXTURE_GRADIENT, more, 9),
+            got);
         const struct exec_image_level *l = &t->levels[level];
         double u[3] = {(double)(0.4f * (float)l->width), (double)(0.7f * (float)l->height)};
         cr_assert(oracle_agrees(t, l, 2, u, 0, 0, false, got[0]), "level %u", level);
@@ -371,9 +379,9 @@ Test(texture, gather)
             for (int x = 0; x <= 9; x++) {
                 for (unsigned c = 0; c < 4; c++) {
                     double got[4];
-                    numbers(t, call(t, EXEC_GEOMETRY_2D, (float[3]){(float)x, (float)y, 0}, 0,
-                                    EXEC_TEXTURE_GATHER | c << EXEC_TEXTURE_COMPONENT_SHIFT, NULL,
-                                    0),
+                    numbers(t,
+                            call(t, EXEC_GEOMETRY_2D, (float[3]){(float)x, (float)y, 0}, 0,
+                                 EXEC_TEXTURE_GATHER | c << EXEC_TEXTURE_COMPONENT_SHIFT, NULL, 0),
                             got);
                     for (unsigned i = 0; i < 4; i++) {
                         int64_t tx = oracle_index(x - 1 + dx[i], 9, EXEC_ADDRESS_CLAMP, false);
@@ -420,8 +428,7 @@ static unsigned face_of(const float v[3], double ret[2])
 static double sample_cube(const struct exec_texture *t, const float v[3], uint32_t cube)
 {
     double got[4];
-    unsigned geometry =
-        t->kind == EXEC_IMAGE_CUBE ? EXEC_GEOMETRY_CUBE : EXEC_GEOMETRY_ACUBE;
+    unsigned geometry = t->kind == EXEC_IMAGE_CUBE ? EXEC_GEOMETRY_CUBE : EXEC_GEOMETRY_ACUBE;
     numbers(t, call(t, geometry, v, cube, 0, NULL, 0), got);
     return got[0];
 }
@@ -536,8 +543,7 @@ Test(texture, sampler_of_independent_mode)
                                 .words = words,
                                 .op = EXEC_GEOMETRY_2D | EXEC_TEXTURE_SAMPLER};
         cr_assert(eq(int, oracle_perform(&c), cudaSuccess));
-        cr_assert(eq(u64, c.result.low,
-                     call(&same, EXEC_GEOMETRY_2D, at, 0, 0, NULL, 0).low));
+        cr_assert(eq(u64, c.result.low, call(&same, EXEC_GEOMETRY_2D, at, 0, 0, NULL, 0).low));
     }
     drop(&image);
 }
@@ -552,11 +558,11 @@ Test(texture, queries)
     static const struct {
         uint32_t what, level, want;
     } rows[] = {
-        {EXEC_QUERY_WIDTH, 0, 32},     {EXEC_QUERY_WIDTH, 2, 8},       {EXEC_QUERY_HEIGHT, 1, 8},
-        {EXEC_QUERY_WIDTH, 3, 0},      {EXEC_QUERY_DEPTH, 0, 1},       {EXEC_QUERY_ARRAY_SIZE, 0, 5},
-        {EXEC_QUERY_LEVELS, 0, 3},     {EXEC_QUERY_SAMPLES, 0, 1},     {EXEC_QUERY_NORMALIZED, 0, 0},
-        {EXEC_QUERY_FILTER, 0, 1},     {EXEC_QUERY_ADDRESS_0, 0, 0},   {EXEC_QUERY_ADDRESS_1, 0, 4},
-        {EXEC_QUERY_IS_TEXTURE, 0, 1}, {EXEC_QUERY_IS_SURFACE, 0, 0},  {EXEC_QUERY_IS_SAMPLER, 0, 0},
+        {EXEC_QUERY_WIDTH, 0, 32},     {EXEC_QUERY_WIDTH, 2, 8},      {EXEC_QUERY_HEIGHT, 1, 8},
+        {EXEC_QUERY_WIDTH, 3, 0},      {EXEC_QUERY_DEPTH, 0, 1},      {EXEC_QUERY_ARRAY_SIZE, 0, 5},
+        {EXEC_QUERY_LEVELS, 0, 3},     {EXEC_QUERY_SAMPLES, 0, 1},    {EXEC_QUERY_NORMALIZED, 0, 0},
+        {EXEC_QUERY_FILTER, 0, 1},     {EXEC_QUERY_ADDRESS_0, 0, 0},  {EXEC_QUERY_ADDRESS_1, 0, 4},
+        {EXEC_QUERY_IS_TEXTURE, 0, 1}, {EXEC_QUERY_IS_SURFACE, 0, 0}, {EXEC_QUERY_IS_SAMPLER, 0, 0},
     };
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct oracle_call c = {.what = ORACLE_QUERY,

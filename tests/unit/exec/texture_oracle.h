@@ -44,8 +44,15 @@ static inline uint32_t oracle_random(void)
 
 // One call of exec_image_functions as device work.
 struct oracle_call {
-    enum { ORACLE_TEXTURE, ORACLE_1D, ORACLE_2D, ORACLE_3D, ORACLE_FETCH, ORACLE_QUERY,
-           ORACLE_SURFACE } what;
+    enum {
+        ORACLE_TEXTURE,
+        ORACLE_1D,
+        ORACLE_2D,
+        ORACLE_3D,
+        ORACLE_FETCH,
+        ORACLE_QUERY,
+        ORACLE_SURFACE
+    } what;
     uint64_t object, sampler;
     const uint32_t *words;
     uint32_t op; // also: what is queried
@@ -110,8 +117,8 @@ static inline double oracle_texel(const struct exec_texture *t, const struct exe
     if (c >= t->channels) {
         return c == 3;
     }
-    const unsigned char *at = l->base + z * (int64_t)l->slice_pitch + y * (int64_t)l->row_pitch +
-                              x * t->element_size;
+    const unsigned char *at =
+        l->base + z * (int64_t)l->slice_pitch + y * (int64_t)l->row_pitch + x * t->element_size;
     bool norm = t->normalized_read;
     switch (t->channel) {
     case EXEC_CHANNEL_U8:
@@ -182,8 +189,7 @@ static inline double oracle_sample(const struct exec_texture *t, const struct ex
             weight[d][0] = 1 - weight[d][1];
         }
         for (int k = 0; k < 2; k++) {
-            index[d][k] =
-                oracle_index(low + k, size[d], t->address[d], t->normalized_coords);
+            index[d][k] = oracle_index(low + k, size[d], t->address[d], t->normalized_coords);
         }
     }
     double sum = 0;
