@@ -91,6 +91,11 @@ enum irt_fatbin_result irt_fatbin_next(struct irt_fatbin *fatbin,
 enum irt_fatbin_result irt_fatbin_choose(const struct irt_fatbin *fatbin, unsigned arch,
                                          struct irt_fatbin_entry *ret_entry);
 
+// The contents of an entry of any kind, unpacked: malloc'd, NUL-terminated (size excludes the NUL).
+// IRT_FATBIN_CORRUPT, _TOO_LARGE, _NO_MEMORY.
+enum irt_fatbin_result irt_fatbin_unpack(const struct irt_fatbin_entry *entry, char **ret_bytes,
+                                         size_t *ret_size);
+
 // Unpacks a PTX entry. ret_text is malloc'ed and NUL-terminated, ret_size excludes the NUL and
 // whatever follows the first one.
 enum irt_fatbin_result irt_fatbin_text(const struct irt_fatbin_entry *entry, char **ret_text,

@@ -39,12 +39,9 @@ static bool claim_is_possible(const struct irt_fatbin_entry *entry)
     return entry->text_size / LZ4_RATIO_MAX <= entry->payload_size;
 }
 
-enum irt_fatbin_result irt_fatbin_text(const struct irt_fatbin_entry *entry, char **ret_text,
-                                       size_t *ret_size)
+enum irt_fatbin_result irt_fatbin_unpack(const struct irt_fatbin_entry *entry, char **ret_bytes,
+                                         size_t *ret_size)
 {
-    if (entry->kind != IRT_FATBIN_PTX) {
-        return IRT_FATBIN_NO_PTX;
-    }
     bool packed = (entry->flags & (IRT_FATBIN_FLAG_LZ4 | IRT_FATBIN_FLAG_ZSTD)) != 0;
     if (entry->flags & IRT_FATBIN_FLAG_SCRAMBLED) {
         return IRT_FATBIN_CORRUPT;
@@ -56,28 +53,41 @@ enum irt_fatbin_result irt_fatbin_text(const struct irt_fatbin_entry *entry, cha
     if (packed && !claim_is_possible(entry)) {
         return IRT_FATBIN_CORRUPT;
     }
-    if (!packed) {
+    if (!packed && entry->kind == IRT_FATBIN_PTX) {
         const void *nul = memchr(entry->payload, '\0', size);
         size = nul ? (size_t)((const unsigned char *)nul - entry->payload) : size;
     }
-    char *text = malloc(size + 1);
-    if (!text) {
+    char *bytes = malloc(size + 1);
+    if (!bytes) {
         return IRT_FATBIN_NO_MEMORY;
     }
     enum irt_fatbin_result result = IRT_FATBIN_OK;
     if (!packed) {
-        memcpy(text, entry->payload, size);
+        memcpy(bytes, entry->payload, size);
     } else if (entry->flags & IRT_FATBIN_FLAG_ZSTD) {
-        result = unpack_zstd(entry, text);
+        result = unpack_zstd(entry, bytes);
     } else {
-        result = unpack_lz4(entry, text);
+        result = unpack_lz4(entry, bytes);
     }
     if (result != IRT_FATBIN_OK) {
-        free(text);
+        free(bytes);
         return result;
     }
-    text[size] = '\0';
-    *ret_text = text;
-    *ret_size = strlen(text);
+    bytes[size] = '\0';
+    *ret_bytes = bytes;
+    *ret_size = size;
     return IRT_FATBIN_OK;
+}
+
+enum irt_fatbin_result irt_fatbin_text(const struct irt_fatbin_entry *entry, char **ret_text,
+                                       size_t *ret_size)
+{
+    if (entry->kind != IRT_FATBIN_PTX) {
+        return IRT_FATBIN_NO_PTX;
+    }
+    enum irt_fatbin_result result = irt_fatbin_unpack(entry, ret_text, ret_size);
+    if (result == IRT_FATBIN_OK) {
+        *ret_size = strlen(*ret_text);
+    }
+    return result;
 }

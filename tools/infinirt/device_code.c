@@ -154,23 +154,42 @@ static void texts_check(struct device_code *code, struct texts *texts, const cha
     *texts = (struct texts){0};
 }
 
+// The kernels of a cubin, packed or not.
+static void add_machine_code(struct device_code *code, const struct irt_fatbin_entry *entry)
+{
+    char *bytes;
+    size_t size;
+    enum irt_fatbin_result result = irt_fatbin_unpack(entry, &bytes, &size);
+    if (result != IRT_FATBIN_OK) {
+        damaged(code, "machine code", irt_fatbin_result_text(result));
+        return;
+    }
+    binary_device_kernels(bytes, size, note_machine_kernel, code);
+    free(bytes);
+}
+
 // Kernels of one fat binary. Its PTX text goes to `texts`. False when it holds nothing.
 static bool add_fatbin(struct device_code *code, const struct irt_fatbin *fatbin,
                        struct texts *texts)
 {
     struct irt_fatbin walk = *fatbin;
     struct irt_fatbin_entry entry;
+    struct irt_fatbin_entry machine; // one cubin: those for other processors hold the same kernels
     enum irt_fatbin_result result;
     bool anything = false;
+    bool has_machine = false;
     while ((result = irt_fatbin_next(&walk, &entry)) == IRT_FATBIN_OK) {
         anything = true;
-        bool packed = entry.flags & (IRT_FATBIN_FLAG_LZ4 | IRT_FATBIN_FLAG_ZSTD);
-        if (entry.kind == IRT_FATBIN_CUBIN && !packed) {
-            binary_device_kernels(entry.payload, entry.payload_size, note_machine_kernel, code);
+        if (entry.kind == IRT_FATBIN_CUBIN && !has_machine) {
+            machine = entry;
+            has_machine = true;
         }
     }
     if (result != IRT_FATBIN_END) {
         damaged(code, "a fat binary", irt_fatbin_result_text(result));
+    }
+    if (has_machine) {
+        add_machine_code(code, &machine);
     }
     char *text;
     size_t size;
