@@ -205,7 +205,6 @@ void irt_device_make_current(struct irt_device *device)
 {
     current = device->ordinal + 1;
     detached = false;
-    irt_device_activate(device);
 }
 
 void irt_device_detach(void)
@@ -299,6 +298,7 @@ cudaError_t irt_core_cudaSetDevice(int device)
         return cudaErrorInvalidDevice;
     }
     irt_device_make_current(found);
+    irt_device_activate(found);
     return irt_device_error(found);
 }
 
@@ -366,6 +366,7 @@ cudaError_t irt_core_cudaInitDevice(int device, unsigned int deviceFlags, unsign
         }
         set_flags(found, deviceFlags);
     }
+    irt_device_activate(found);
     return irt_device_error(found);
 }
 
