@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Calls every exported function of every major with zeros. Without a backend each answers the same
-# error, whatever its arguments, and it becomes the last error. On the cpu backend each function
-# without an implementation answers 801 and names itself once on stderr.
+# Calls every exported function of every major. Without a backend each answers the same error,
+# whatever its arguments, and it becomes the last error. On the cpu backend each function without an
+# implementation answers 801 and names itself once on stderr; all others answer what
+# every_function.tsv says, to good arguments and to each wrong one.
 
 import argparse
 import ctypes
@@ -59,20 +60,62 @@ def stubs(tap, major, path, rows):
     report(tap, f'{major}: missing functions on cpu', done, names, bad)
 
 
+def read_table(path):
+    """{major: {function: (arguments, answers)}}"""
+    table = {}
+    with open(path, encoding='utf-8') as f:
+        for line in f:
+            if line.strip() and not line.startswith('#'):
+                name, majors, arguments, answer, refusals = line.rstrip('\n').split('\t')
+                answers = [answer] + ([] if refusals == '-' else refusals.split())
+                for major in majors.split(','):
+                    table.setdefault(major, {})[name] = (arguments, answers)
+    return table
+
+
+def base_of(name):
+    return name.removesuffix('_ptsz').removesuffix('_ptds')
+
+
+def answers(tap, major, path, rows, table):
+    """Each function with good arguments and with each wrong one."""
+    names = [n for n, route, rules, ret in rows
+             if route != 'stub' and ret == 'cudaError_t' and 'raw' not in rules]
+    missing = sorted({base_of(n) for n in names} - set(table))
+    tap.ok(not missing, f'{major}: every function has a row', '\n'.join(missing))
+    extra = sorted(set(table) - {base_of(n) for n, _, _, _ in rows})
+    tap.ok(not extra, f'{major}: every row has a function', '\n'.join(extra))
+    names = [n for n in names if base_of(n) in table]
+    caller = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'call_functions.py')
+    done = subprocess.run([sys.executable, caller, path, major], text=True, check=False, timeout=250,
+                          env={**os.environ, 'INFINIRT_BACKEND': 'cpu', 'INFINIRT_CPU_ARCH': '8.0'},
+                          input=''.join(f'{n} {table[base_of(n)][0]}\n' for n in names),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    got = [line.split('\t') for line in done.stdout.splitlines()]
+    bad = []
+    for name, line in zip(names, got):
+        want = table[base_of(name)][1]
+        if line[1:] != want:
+            bad.append(f'{name} {table[base_of(name)][0]}: {" ".join(line[1:])}, not {" ".join(want)}')
+    report(tap, f'{major}: answers on cpu', done, names, bad)
+
+
 def main():
     if sys.argv[1:2] == ['--ask']:
         return ask(sys.argv[2], sys.argv[3:])
     parser = argparse.ArgumentParser()
     parser.add_argument('--generate', required=True, nargs='+')
+    parser.add_argument('--table', required=True)
     parser.add_argument('--front', action='append', required=True, metavar='MAJOR=PATH')
     args = parser.parse_args()
-    tap = Tap()
+    tap, table = Tap(), read_table(args.table)
     for front in args.front:
         major, path = front.split('=', 1)
         rows = [line.split('\t') for line in
                 output_of(*args.generate, 'list', '--major', major).splitlines()]
         without_backend(tap, major, path, rows)
         stubs(tap, major, path, rows)
+        answers(tap, major, path, rows, table.get(major, {}))
     return tap.done()
 
 
