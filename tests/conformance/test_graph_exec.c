@@ -22,6 +22,7 @@ static void setup(void)
     OK(cudaMalloc((void **)&other_data, BYTES));
     OK(cudaMemset(data, 0, BYTES));
     OK(cudaMemset(other_data, 0, BYTES));
+    OK(cudaDeviceSynchronize()); // the stream does not wait for the legacy one
 }
 
 static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
@@ -200,7 +201,7 @@ Test(graph_exec, independent_of_its_graph, .init = setup)
     OK(cudaGraphLaunch(exec, stream));
     cr_assert(first_value(data) == 5);
     OK(cudaGraphDestroy(graph));
-    OK(cudaMemset(data, 0, BYTES));
+    OK(cudaMemsetAsync(data, 0, BYTES, stream));
     OK(cudaGraphLaunch(exec, stream));
     cr_assert(first_value(data) == 5);
     OK(cudaGraphExecDestroy(exec));
