@@ -12,6 +12,7 @@
 #include "shim/core/memory.h"
 #include "shim/core/pool.h"
 #include "shim/dispatch/backend.h"
+#include "shim/driver/array.h"
 #include "shim/driver/driver.h"
 #include "shim/driver/virtual.h"
 
@@ -365,7 +366,7 @@ cudaError_t irt_driver_cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr s
                                     cudaMemcpyDeviceToDevice, hStream);
 }
 
-// The first byte of one side of a 2D copy. 801 for arrays, whose handles are the runtime's.
+// The first byte of one side of a 2D copy that has no array.
 static cudaError_t side_2d(CUmemorytype type, const void *host, CUdeviceptr device, size_t x,
                            size_t y, size_t pitch, void **ret_start, bool *ret_host)
 {
@@ -383,9 +384,34 @@ static cudaError_t side_2d(CUmemorytype type, const void *host, CUdeviceptr devi
         *ret_start = (char *)pointer(device) + offset;
         return cudaSuccess;
     case CU_MEMORYTYPE_ARRAY:
-        return irt_unsupported("cuMemcpy2D with an array");
+        break;
     }
     return cudaErrorInvalidValue;
+}
+
+static cudaError_t copy_with_array(const CUDA_MEMCPY2D *copy, cudaStream_t stream,
+                                   enum irt_copy_mode mode)
+{
+    const CUDA_MEMCPY3D whole = {
+        .srcXInBytes = copy->srcXInBytes,
+        .srcY = copy->srcY,
+        .srcMemoryType = copy->srcMemoryType,
+        .srcHost = copy->srcHost,
+        .srcDevice = copy->srcDevice,
+        .srcArray = copy->srcArray,
+        .srcPitch = copy->srcPitch,
+        .dstXInBytes = copy->dstXInBytes,
+        .dstY = copy->dstY,
+        .dstMemoryType = copy->dstMemoryType,
+        .dstHost = copy->dstHost,
+        .dstDevice = copy->dstDevice,
+        .dstArray = copy->dstArray,
+        .dstPitch = copy->dstPitch,
+        .WidthInBytes = copy->WidthInBytes,
+        .Height = copy->Height,
+        .Depth = 1,
+    };
+    return irt_driver_copy_3d(&whole, stream, mode);
 }
 
 static cudaError_t copy_2d(const CUDA_MEMCPY2D *copy, cudaStream_t stream, enum irt_copy_mode mode)
@@ -396,6 +422,9 @@ static cudaError_t copy_2d(const CUDA_MEMCPY2D *copy, cudaStream_t stream, enum 
     bool src_host = false;
     if (!copy) {
         return cudaErrorInvalidValue;
+    }
+    if (copy->dstMemoryType == CU_MEMORYTYPE_ARRAY || copy->srcMemoryType == CU_MEMORYTYPE_ARRAY) {
+        return copy_with_array(copy, stream, mode);
     }
     // "If specified": a pitch of 0 stands for rows without gaps.
     size_t dst_pitch = copy->dstPitch ? copy->dstPitch : copy->WidthInBytes + copy->dstXInBytes;

@@ -993,3 +993,98 @@ Test(driver, pools)
     CU_OK(((PFN_cuMemFreeAsync_v11020)take)(ptr, NULL));
     OK(cudaDeviceSynchronize());
 }
+
+// ---- arrays and textures ----
+
+DRIVER(cuArrayCreate, 3020)
+DRIVER(cuArray3DCreate, 3020)
+DRIVER(cuArray3DGetDescriptor, 3020)
+DRIVER(cuArrayDestroy, 2000)
+DRIVER(cuMemcpy3D, 3020)
+DRIVER(cuMemcpyHtoA, 3020)
+DRIVER(cuMemcpyAtoH, 3020)
+DRIVER(cuTexObjectCreate, 5000)
+DRIVER(cuTexObjectDestroy, 5000)
+
+static const char reader[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry read(.param .u64 t, .param .u64 p) {\n"
+    "  .reg .u64 %rd<2>; .reg .f32 %f<8>;\n"
+    "  ld.param.u64 %rd0, [t]; ld.param.u64 %rd1, [p];\n"
+    "  mov.f32 %f4, 0f3FC00000; mov.f32 %f5, 0f40200000;\n" // (1.5, 2.5): column 1, row 2
+    "  tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd0, {%f4, %f5}];\n"
+    "  st.global.f32 [%rd1], %f0; ret; }\n";
+
+Test(driver, arrays_and_textures)
+{
+    enum { W = 8, H = 4 };
+    CUarray array = NULL;
+    CUDA_ARRAY_DESCRIPTOR flat = {
+        .Width = W, .Height = H, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+    CUDA_ARRAY3D_DESCRIPTOR got;
+    CUtexObject texture = 0;
+    CUmodule module = NULL;
+    CUfunction read = NULL;
+    CUdeviceptr out = 0;
+    float host[H][W], back[H][W], value = 0;
+    for (int i = 0; i < W * H; i++) {
+        host[i / W][i % W] = (float)i;
+    }
+    OK(cudaFree(NULL));
+    CU_OK(get_cuArrayCreate()(&array, &flat));
+    CU_OK(get_cuArray3DGetDescriptor()(&got, array));
+    cr_assert(got.Width == W && got.Height == H && got.Depth == 0 &&
+              got.Format == CU_AD_FORMAT_FLOAT && got.NumChannels == 1);
+    CUDA_MEMCPY2D in = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = host,
+                        .srcPitch = sizeof host[0],
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .dstArray = array,
+                        .WidthInBytes = sizeof host[0],
+                        .Height = H};
+    CU_OK(get_cuMemcpy2D()(&in));
+    in.dstXInBytes = 2; // not a whole element
+    CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuMemcpy2D()(&in));
+    memset(back, 0, sizeof back);
+    CUDA_MEMCPY3D part = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .srcArray = array,
+                          .srcXInBytes = 4,
+                          .srcY = 1,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = back,
+                          .dstPitch = sizeof back[0],
+                          .WidthInBytes = 8,
+                          .Height = 2,
+                          .Depth = 1};
+    CU_OK(get_cuMemcpy3D()(&part));
+    cr_assert(back[0][0] == 9 && back[0][1] == 10 && back[1][0] == 17 && back[2][0] == 0);
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    resource.res.array.hArray = array;
+    CUDA_TEXTURE_DESC desc = {.filterMode = CU_TR_FILTER_MODE_POINT};
+    CU_OK(get_cuTexObjectCreate()(&texture, &resource, &desc, NULL));
+    CU_OK(get_cuModuleLoadData()(&module, reader));
+    CU_OK(get_cuModuleGetFunction()(&read, module, "read"));
+    CU_OK(get_cuMemAlloc()(&out, 4));
+    void *params[] = {&texture, &out};
+    CU_OK(get_cuLaunchKernel()(read, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    CU_OK(get_cuMemcpyDtoH()(&value, out, 4));
+    cr_assert(value == 2 * W + 1, "%g", (double)value);
+    CU_OK(get_cuTexObjectDestroy()(texture));
+    CU_OK(get_cuArrayDestroy()(array));
+    CU_EXPECT(CUDA_ERROR_INVALID_HANDLE, get_cuArrayDestroy()(array));
+    flat.Height = 0; // one row
+    CU_OK(get_cuArrayCreate()(&array, &flat));
+    CU_OK(get_cuMemcpyHtoA()(array, 8, host, 8));
+    CU_OK(get_cuMemcpyAtoH()(back, array, 12, 4));
+    cr_assert(back[0][0] == 1);
+    CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuMemcpyAtoH()(back, array, 8, sizeof host[0]));
+    CU_OK(get_cuArrayDestroy()(array));
+    flat.NumChannels = 3;
+    CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuArrayCreate()(&array, &flat));
+    CUDA_ARRAY3D_DESCRIPTOR deep = {.Width = 4,
+                                    .Height = 4,
+                                    .Format = CU_AD_FORMAT_FLOAT,
+                                    .NumChannels = 1,
+                                    .Flags = CUDA_ARRAY3D_DEPTH_TEXTURE};
+    CU_EXPECT(CUDA_ERROR_NOT_SUPPORTED, get_cuArray3DCreate()(&array, &deep));
+}
