@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define HASH_FUNCTION HASH_FNV // for pointers as good as the default, and without fall-through
@@ -90,7 +91,6 @@ static unsigned class_of(size_t size)
 static void drop_shared(struct shared_pages *shared)
 {
     if (shared) {
-        exec_fault_hold_forget(shared->base);
         munmap(shared->marks, CPU_OBJECT_DATA);
         close(shared->fd);
         free(shared);
@@ -159,6 +159,7 @@ static void slab_destroy(struct cpu_slab *slab)
     if (slab) {
         drop_shared(slab->shared);
         if (slab->base) {
+            exec_fault_hold_forget(slab->base);
             munmap(slab->base - GUARD, SLAB_SIZE + 2 * (size_t)GUARD);
         }
         free(slab->links);
@@ -301,6 +302,7 @@ cudaError_t cpu_heap_free(struct cpu_heap *heap, void *ptr)
     pthread_mutex_unlock(&heap->lock);
     if (!allocation->slab) {
         drop_shared(allocation->shared);
+        exec_fault_hold_forget(allocation->base);
         munmap(allocation->mapping, allocation->mapping_size);
     }
     free(allocation);
@@ -309,19 +311,38 @@ cudaError_t cpu_heap_free(struct cpu_heap *heap, void *ptr)
 
 // ---- other processes ----
 
+// The pages are read-only, and who tried to write waits: there is no race, but ThreadSanitizer
+// cannot know it. For the same reason the pages are written and replaced by bare system calls.
+__attribute__((no_sanitize("thread"))) static bool is_zero(const char *bytes, size_t size)
+{
+    const uint64_t *words = (const uint64_t *)bytes;
+    uint64_t any = 0;
+    for (size_t i = 0; i < size / sizeof *words; i++) {
+        any |= words[i];
+    }
+    return any == 0;
+}
+
 // Writes the pages of [base, base+size) into the object; pages of zeros stay holes.
 static bool save_pages(const char *base, size_t size, int fd)
 {
     enum { PIECE = 64 << 10 };
-    static const char zeros[PIECE];
     for (size_t at = 0; at < size; at += PIECE) {
         size_t part = size - at < PIECE ? size - at : PIECE;
-        if (memcmp(base + at, zeros, part) != 0 &&
-            pwrite(fd, base + at, part, (off_t)(CPU_OBJECT_DATA + at)) != (ssize_t)part) {
+        if (!is_zero(base + at, part) &&
+            syscall(SYS_pwrite64, fd, base + at, part, CPU_OBJECT_DATA + at) != (long)part) {
             return false;
         }
     }
     return true;
+}
+
+// Puts the object's pages where [base, base+size) is; for threads that fault there it is one step.
+static bool replace_pages(char *base, size_t size, int fd)
+{
+    long at = syscall(SYS_mmap, base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                      CPU_OBJECT_DATA);
+    return at == (long)(intptr_t)base;
 }
 
 // Replaces private pages by shared ones with the same contents at the same place. A thread that
@@ -346,8 +367,7 @@ static struct shared_pages *share_pages(char *base, size_t size)
         madvise(shared->marks, CPU_OBJECT_DATA, MADV_DONTFORK);
         exec_fault_hold_begin(base, size);
         done = mprotect(base, size, PROT_READ) == 0 && save_pages(base, size, shared->fd) &&
-               mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, shared->fd,
-                    CPU_OBJECT_DATA) != MAP_FAILED;
+               replace_pages(base, size, shared->fd);
         if (done) {
             madvise(base, size, MADV_DONTFORK);
         } else {

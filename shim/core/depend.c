@@ -54,25 +54,71 @@ static void point_locked(const struct irt_stream *stream, uint64_t number,
     add_locked(ret_view, stream->id, number);
 }
 
-void irt_depend_point(struct irt_stream *stream, struct irt_view *ret_view)
+struct irt_crossing irt_depend_record_begin(struct irt_point *point, struct irt_stream *stream)
 {
+    struct irt_crossing crossing = {.known = false};
     uint64_t number = atomic_load(&newest);
-    if (number == 0) {
-        return; // the view is still empty
+    if (number != 0) {
+        irt_mutex_lock(&lock);
+        point->mixed |= point->writers > 0;
+        point->writers++;
+        point_locked(stream, number, &crossing.view);
+        irt_mutex_unlock(&lock);
+        crossing.known = true;
     }
-    irt_mutex_lock(&lock);
-    point_locked(stream, number, ret_view);
-    irt_mutex_unlock(&lock);
+    return crossing;
 }
 
-void irt_depend_wait(struct irt_stream *stream, const struct irt_view *point)
+void irt_depend_record_end(struct irt_point *point, const struct irt_crossing *crossing)
 {
-    if (atomic_load_explicit(&newest, memory_order_relaxed) == 0) {
+    static const struct irt_view nothing;
+    if (!crossing->known) {
+        if (atomic_load(&newest) != 0) { // the first free came meanwhile
+            irt_depend_forget(point);
+        }
         return;
     }
     irt_mutex_lock(&lock);
-    merge_locked(&stream->view, point);
+    point->writers--;
+    point->generation++;
+    point->view = point->mixed ? nothing : crossing->view;
+    point->mixed &= point->writers > 0;
     irt_mutex_unlock(&lock);
+}
+
+void irt_depend_forget(struct irt_point *point)
+{
+    static const struct irt_view nothing;
+    irt_mutex_lock(&lock);
+    point->generation++;
+    point->view = nothing;
+    point->mixed |= point->writers > 0;
+    irt_mutex_unlock(&lock);
+}
+
+struct irt_crossing irt_depend_wait_begin(struct irt_point *point)
+{
+    struct irt_crossing crossing = {.known = false};
+    if (atomic_load(&newest) != 0) {
+        irt_mutex_lock(&lock);
+        crossing.known = point->writers == 0;
+        crossing.generation = point->generation;
+        crossing.view = point->view;
+        irt_mutex_unlock(&lock);
+    }
+    return crossing;
+}
+
+void irt_depend_wait_end(struct irt_point *point, const struct irt_crossing *crossing,
+                         struct irt_stream *stream)
+{
+    if (crossing->known) {
+        irt_mutex_lock(&lock);
+        if (point->writers == 0 && point->generation == crossing->generation) {
+            merge_locked(&stream->view, &crossing->view);
+        }
+        irt_mutex_unlock(&lock);
+    }
 }
 
 void irt_depend_join(struct irt_stream *stream, struct irt_stream *other)

@@ -22,19 +22,41 @@ struct irt_view {
     } entries[IRT_VIEW_ENTRIES]; // guarded by the lock of depend.c
 };
 
+// What the newest record of an event is ordered after. Records and waits of several threads may
+// cross: the view counts only for a wait during which no record began or ended.
+struct irt_point {
+    struct irt_view view;
+    uint64_t generation; // grows with every record
+    unsigned writers;    // records that are being enqueued
+    bool mixed;          // several were at the same time: nobody knows which is the newest
+};
+
+// A record or wait that is being enqueued.
+struct irt_crossing {
+    struct irt_view view;
+    uint64_t generation;
+    bool known;
+};
+
 struct irt_stream;
 
 // The number of a free that happens now. Any thread.
 uint64_t irt_depend_next(void);
 
-// `ret_view` becomes what a point at the end of the stream is ordered after. To be called before
-// the record that marks the point is enqueued.
-void irt_depend_point(struct irt_stream *stream, struct irt_view *ret_view);
+// Around the enqueueing of a record of the point's event at the end of the stream.
+struct irt_crossing irt_depend_record_begin(struct irt_point *point, struct irt_stream *stream);
+void irt_depend_record_end(struct irt_point *point, const struct irt_crossing *crossing);
 
-// The stream's later work waits for a point.
-void irt_depend_wait(struct irt_stream *stream, const struct irt_view *point);
+// The event was recorded in a way that nothing is known about.
+void irt_depend_forget(struct irt_point *point);
 
-// The same for a point at the end of another stream.
+// Around the enqueueing of a wait for the point's event; the end only if that succeeded.
+struct irt_crossing irt_depend_wait_begin(struct irt_point *point);
+void irt_depend_wait_end(struct irt_point *point, const struct irt_crossing *crossing,
+                         struct irt_stream *stream);
+
+// The stream's later work waits for everything in another stream. Nothing is enqueued in either
+// meanwhile (the order lock).
 void irt_depend_join(struct irt_stream *stream, struct irt_stream *other);
 
 // Whether work enqueued now in `stream` comes after free `number` of the stream with that id.

@@ -59,8 +59,9 @@ void irt_event_reset_device(struct irt_device *device)
 
 cudaError_t irt_event_record(struct irt_event *event, struct irt_stream *stream)
 {
-    irt_depend_point(stream, &event->view);
+    struct irt_crossing crossing = irt_depend_record_begin(&event->point, stream);
     cudaError_t e = irt_backend()->event_record(event->backend, stream->backend);
+    irt_depend_record_end(&event->point, &crossing);
     if (!e) {
         atomic_store_explicit(&event->recorded, true, memory_order_release);
         atomic_store_explicit(&event->capture.id, 0, memory_order_release);
@@ -70,7 +71,7 @@ cudaError_t irt_event_record(struct irt_event *event, struct irt_stream *stream)
 
 void irt_event_note_record(struct irt_event *event, struct irt_stream *stream)
 {
-    irt_depend_point(stream, &event->view);
+    irt_depend_forget(&event->point);
     atomic_store_explicit(&event->recorded, true, memory_order_release);
     atomic_store_explicit(&event->capture.id, 0, memory_order_release);
 }
@@ -262,9 +263,10 @@ static cudaError_t wait_for(struct irt_stream *stream, struct irt_event *event, 
     }
     cudaError_t error = irt_stream_begin(stream);
     if (!error) {
+        struct irt_crossing crossing = irt_depend_wait_begin(&event->point);
         error = irt_backend()->stream_wait_event(stream->backend, event->backend);
-        if (!error) {
-            irt_depend_wait(stream, &event->view);
+        if (!error && !(event->flags & cudaEventInterprocess)) {
+            irt_depend_wait_end(&event->point, &crossing, stream);
         }
         irt_stream_end(stream);
     }

@@ -17,7 +17,7 @@ struct irt_event {
     struct irtb_event *backend;
     unsigned flags; // as given to cudaEventCreateWithFlags
     _Atomic bool recorded;
-    struct irt_view view; // of the newest record (depend.h)
+    struct irt_point point; // depend.h; unused when other processes may record the event
     struct irt_event_capture capture; // capture.h
 };
 

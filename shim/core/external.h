@@ -24,6 +24,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,17 @@ struct irt_semaphore_params {
     size_t stride;       // bytes from one to the next
     size_t flags_offset; // of the member `flags`, an unsigned int that must be 0
 };
+
+// Signals of several semaphores, or waits for them, that graphs perform at their launches: with
+// references on the semaphores and counted itself. Errors as below.
+// run() may block. Any thread.
+struct irt_semaphore_operation;
+cudaError_t irt_semaphore_operation_make(bool signal, const cudaExternalSemaphore_t *semaphores,
+                                         struct irt_semaphore_params params, unsigned count,
+                                         struct irt_semaphore_operation **ret_operation);
+void irt_semaphore_operation_ref(struct irt_semaphore_operation *operation);
+void irt_semaphore_operation_unref(struct irt_semaphore_operation *operation);
+void irt_semaphore_operation_run(void *operation);
 
 // cudaSignalExternalSemaphoresAsync and cudaWaitExternalSemaphoresAsync. cudaErrorInvalidValue for
 // NULL and flags, cudaErrorInvalidResourceHandle for what is no semaphore; nothing is enqueued

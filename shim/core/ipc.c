@@ -259,5 +259,7 @@ cudaError_t irt_core_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHand
     }
     struct irtb_event *imported;
     cudaError_t error = irt_backend()->event_import(device->id, &handle.share, &imported);
-    return error ? error : irt_event_adopt(device, cudaEventDisableTiming, imported, event);
+    return error ? error
+                 : irt_event_adopt(device, cudaEventDisableTiming | cudaEventInterprocess, imported,
+                                   event);
 }

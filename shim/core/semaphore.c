@@ -178,9 +178,10 @@ static void wait_one(const struct semaphore *semaphore, uint64_t value)
     IRT_LOG("semaphore", IRT_LOG_ERROR, "an eventfd cannot be waited for: %s", strerror(errno));
 }
 
-struct operation {
-    void (*function)(const struct semaphore *semaphore, uint64_t value);
-    struct irt_device *device;
+struct irt_semaphore_operation {
+    _Atomic unsigned references;
+    bool signal;
+    struct irt_device *device; // whose stream it is in; NULL: a graph's
     unsigned count;
     struct {
         cudaExternalSemaphore_t handle; // with a reference
@@ -189,25 +190,41 @@ struct operation {
     } items[];
 };
 
-static void drop(struct operation *operation)
+void irt_semaphore_operation_ref(struct irt_semaphore_operation *operation)
 {
+    atomic_fetch_add_explicit(&operation->references, 1, memory_order_relaxed);
+}
+
+void irt_semaphore_operation_unref(struct irt_semaphore_operation *operation)
+{
+    if (atomic_fetch_sub_explicit(&operation->references, 1, memory_order_acq_rel) > 1) {
+        return;
+    }
     for (unsigned i = 0; i < operation->count; i++) {
         irt_handle_put(&semaphores, operation->items[i].handle);
     }
     free(operation);
 }
 
-static void run(void *argument)
+void irt_semaphore_operation_run(void *argument)
 {
-    struct operation *operation = argument;
+    struct irt_semaphore_operation *operation = argument;
+    struct irt_device *device = operation->device;
     // What is left of the work of a lost device is discarded.
-    for (unsigned i = 0; i < operation->count && !irt_device_error(operation->device); i++) {
-        operation->function(operation->items[i].semaphore, operation->items[i].value);
+    for (unsigned i = 0; i < operation->count && !(device && irt_device_error(device)); i++) {
+        (operation->signal ? signal_one : wait_one)(operation->items[i].semaphore,
+                                                    operation->items[i].value);
     }
-    drop(operation);
 }
 
-static cudaError_t add_items(struct operation *operation, const cudaExternalSemaphore_t *handles,
+static void run_once(void *argument)
+{
+    irt_semaphore_operation_run(argument);
+    irt_semaphore_operation_unref(argument);
+}
+
+static cudaError_t add_items(struct irt_semaphore_operation *operation,
+                             const cudaExternalSemaphore_t *handles,
                              const struct irt_semaphore_params *params, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -231,32 +248,48 @@ static cudaError_t add_items(struct operation *operation, const cudaExternalSema
     return cudaSuccess;
 }
 
-static cudaError_t enqueue(void (*function)(const struct semaphore *, uint64_t),
-                           const cudaExternalSemaphore_t *handles,
-                           struct irt_semaphore_params params, unsigned count,
-                           cudaStream_t stream_handle)
+cudaError_t irt_semaphore_operation_make(bool signal, const cudaExternalSemaphore_t *handles,
+                                         struct irt_semaphore_params params, unsigned count,
+                                         struct irt_semaphore_operation **ret_operation)
 {
     if (!handles || !params.first || count == 0) {
         return cudaErrorInvalidValue;
     }
-    struct operation *operation = calloc(1, sizeof *operation + count * sizeof operation->items[0]);
+    struct irt_semaphore_operation *operation =
+        calloc(1, sizeof *operation + count * sizeof operation->items[0]);
     if (!operation) {
         return cudaErrorMemoryAllocation;
     }
-    operation->function = function;
-    struct irt_stream *stream;
+    operation->references = 1;
+    operation->signal = signal;
     cudaError_t error = add_items(operation, handles, &params, count);
-    if (!error) {
-        error = irt_stream_enter(stream_handle, &stream);
-    }
     if (error) {
-        drop(operation);
+        irt_semaphore_operation_unref(operation);
+        return error;
+    }
+    *ret_operation = operation;
+    return cudaSuccess;
+}
+
+static cudaError_t enqueue(bool signal, const cudaExternalSemaphore_t *handles,
+                           struct irt_semaphore_params params, unsigned count,
+                           cudaStream_t stream_handle)
+{
+    struct irt_semaphore_operation *operation;
+    cudaError_t error = irt_semaphore_operation_make(signal, handles, params, count, &operation);
+    if (error) {
+        return error;
+    }
+    struct irt_stream *stream;
+    error = irt_stream_enter(stream_handle, &stream);
+    if (error) {
+        irt_semaphore_operation_unref(operation);
         return error;
     }
     operation->device = stream->device;
-    error = irt_backend()->host_func(stream->backend, run, operation, true);
+    error = irt_backend()->host_func(stream->backend, run_once, operation, true);
     if (error) {
-        drop(operation);
+        irt_semaphore_operation_unref(operation);
     }
     return irt_stream_leave(stream, error);
 }
@@ -265,14 +298,14 @@ cudaError_t irt_semaphores_signal(const cudaExternalSemaphore_t *handles,
                                   struct irt_semaphore_params params, unsigned count,
                                   cudaStream_t stream)
 {
-    return enqueue(signal_one, handles, params, count, stream);
+    return enqueue(true, handles, params, count, stream);
 }
 
 cudaError_t irt_semaphores_wait(const cudaExternalSemaphore_t *handles,
                                 struct irt_semaphore_params params, unsigned count,
                                 cudaStream_t stream)
 {
-    return enqueue(wait_one, handles, params, count, stream);
+    return enqueue(false, handles, params, count, stream);
 }
 
 cudaError_t irt_core_cudaSignalExternalSemaphoresAsync(
