@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "irt_core.h"
+#include "shim/core/capture.h"
 #include "shim/core/memory.h"
 #include "shim/core/stream.h"
 #include "shim/util/interval.h"
@@ -297,7 +298,11 @@ cudaError_t irt_core_cudaMemPrefetchAsync(const void *devPtr, size_t count,
         return error;
     }
     bool can = found->device->info.prop.concurrentManagedAccess;
+    error = irt_capture_check_stream(found);
     irt_stream_put(found);
+    if (error) {
+        return error;
+    }
     // All processors share the memory: it already is where it was wanted.
     return can ? irt_advice_prefetch(devPtr, count, &location) : cudaErrorInvalidDevice;
 }

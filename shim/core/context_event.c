@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "irt_core.h"
+#include "shim/core/capture.h"
 #include "shim/core/context.h"
 #include "shim/core/event.h"
 #include "shim/core/stream.h"
@@ -24,6 +25,22 @@ static bool concerns(const struct walk *walk, const struct irt_stream *stream)
 {
     return !walk->error && (walk->context->green ? stream->context == walk->context
                                                  : stream->device == walk->context->device);
+}
+
+static void check_one(struct irt_stream *stream, void *argument)
+{
+    struct walk *walk = argument;
+    if (concerns(walk, stream)) {
+        walk->error = irt_capture_check_stream(stream);
+    }
+}
+
+// cudaErrorStreamCaptureUnsupported when a stream of the context captures, which ends that.
+static cudaError_t check_streams(const struct irt_context *context)
+{
+    struct walk walk = {.context = context};
+    irt_stream_each(check_one, &walk);
+    return walk.error ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 
 // Lets later work of `to` wait for what `from` holds now.
@@ -133,7 +150,10 @@ static cudaError_t record(struct irt_context *context, struct irt_event *event)
     if (event->device != context->device) {
         return cudaErrorInvalidResourceHandle;
     }
-    cudaError_t e = irt_stream_create_in(context, 0, 0, true, &handle);
+    cudaError_t e = check_streams(context);
+    if (!e) {
+        e = irt_stream_create_in(context, 0, 0, true, &handle);
+    }
     if (!e) {
         e = irt_stream_get(handle, &walk.target);
     }
@@ -193,6 +213,11 @@ cudaError_t irt_core_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaE
     }
     struct walk walk = {.context = context};
     walk.error = irt_event_get(event, &walk.event);
+    if (!walk.error && irt_capture_check_event(walk.event) != cudaSuccess) {
+        walk.error = cudaErrorStreamCaptureUnsupported; // the event is part of a sequence
+    } else if (!walk.error) {
+        walk.error = check_streams(context);
+    }
     if (!walk.error) {
         struct irt_stream *gate; // first, for streams that are created meanwhile
         walk.error = get_gate(context, &gate);
@@ -201,6 +226,8 @@ cudaError_t irt_core_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaE
             irt_stream_put(gate);
         }
         irt_stream_each(hold_back, &walk);
+    }
+    if (walk.event) {
         irt_event_put(walk.event);
     }
     irt_context_put(context);

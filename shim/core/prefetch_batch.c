@@ -10,6 +10,7 @@
 #include "irt_core.h"
 #include "shim/core/advice.h"
 #include "shim/core/batch.h"
+#include "shim/core/capture.h"
 #include "shim/core/memory.h"
 #include "shim/core/stream.h"
 
@@ -37,7 +38,11 @@ static cudaError_t check_batch(void *const *ptrs, const size_t *sizes, size_t co
     if (error) {
         return error;
     }
+    error = irt_capture_check_stream(stream);
     irt_stream_put(stream);
+    if (error) {
+        return error;
+    }
     return all_devices_are_concurrent() ? cudaSuccess : cudaErrorInvalidDevice;
 }
 

@@ -111,6 +111,41 @@ Test(batches, sources_are_read_when_the_order_says)
     cr_assert(back[1] == 1, "read during the call: %d", back[1]);
 }
 
+// Captured, a batch is a copy after the other.
+Test(batches, captured)
+{
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    int *in, *out, device_value = 0;
+    void *device[2], *pinned[2], *back[2];
+    size_t sizes[2] = {sizeof(int), sizeof(int)}, index = 0, fail;
+    struct cudaMemcpyAttributes attributes = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaMallocHost((void **)&in, 2 * sizeof(int)));
+    OK(cudaMallocHost((void **)&out, 2 * sizeof(int)));
+    for (int i = 0; i < 2; i++) {
+        OK(cudaMalloc(&device[i], sizeof(int)));
+        OK(cudaMemset(device[i], 0, sizeof(int)));
+        pinned[i] = in + i;
+        back[i] = out + i;
+        in[i] = out[i] = 0;
+    }
+    OK(cudaDeviceSynchronize());
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    OK(copy_batch(device, pinned, sizes, 2, &attributes, &index, 1, &fail, stream));
+    OK(copy_batch(back, device, sizes, 2, &attributes, &index, 1, &fail, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaMemcpy(&device_value, device[0], sizeof(int), cudaMemcpyDeviceToHost));
+    cr_assert(device_value == 0, "nothing has run");
+    OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    in[0] = 11;
+    in[1] = 12;
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    cr_assert(out[0] == 11 && out[1] == 12, "%d %d", out[0], out[1]);
+}
+
 Test(batches, errors_and_nothing_done)
 {
     enum { SIZE = 64 };
@@ -400,6 +435,12 @@ Test(batches, prefetch_and_discard)
     EXPECT(invalid, cudaMemDiscardBatchAsync(ptrs, sizes, 1, 1, stream));
     EXPECT(invalid, cudaMemDiscardBatchAsync(ptrs, sizes, 1, 0, 0));
     EXPECT(invalid, cudaMemDiscardAndPrefetchBatchAsync(ptrs, sizes, 1, places, NULL, 1, 0, stream));
+
+    // A stream that captures refuses what a graph cannot hold.
+    cudaGraph_t graph;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    EXPECT(cudaErrorStreamCaptureUnsupported, cudaMemDiscardBatchAsync(ptrs, sizes, 1, 0, stream));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
 
     // Device memory is no managed memory; the batch changes nothing.
     void *device;

@@ -301,6 +301,22 @@ Test(contexts, events_of_a_context)
     OK(cudaEventSynchronize(event));
     OK(cudaExecutionCtxSynchronize(primary));
 
+    // Not while a stream of the context captures; that ends the capture.
+    cudaGraph_t graph;
+    enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
+    const cudaError_t unsupported = cudaErrorStreamCaptureUnsupported;
+    OK(cudaStreamBeginCapture(a, relaxed));
+    EXPECT(unsupported, cudaExecutionCtxRecordEvent(context, event));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+    OK(cudaStreamBeginCapture(a, relaxed));
+    EXPECT(unsupported, cudaExecutionCtxWaitEvent(context, event));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+    OK(cudaStreamBeginCapture(outside, relaxed));
+    OK(cudaEventRecord(event, outside));
+    EXPECT(unsupported, cudaExecutionCtxWaitEvent(context, event)); // an event of a sequence
+    cudaStreamEndCapture(outside, &graph);
+    OK(cudaEventRecord(event, a));
+
     const cudaError_t handle = cudaErrorInvalidResourceHandle;
     EXPECT(handle, cudaExecutionCtxRecordEvent(NULL, event));
     EXPECT(handle, cudaExecutionCtxRecordEvent(context, NULL));
