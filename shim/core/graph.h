@@ -33,7 +33,8 @@ extern struct irt_mutex irt_graph_lock; // IRT_RANK_GRAPH
 struct irt_graph;
 struct irt_node;
 struct irt_user_object;
-struct irt_array;
+struct irt_semaphore_operation;
+struct irt_semaphore_params;
 
 // ---- parameters of a node, resolved and owned ----
 
@@ -79,6 +80,7 @@ struct irt_fence_params {
     cudaExternalSemaphore_t *semaphores; // owned array
     void *values;                        // owned array of cudaExternalSemaphore{Signal,Wait}Params
     unsigned count;
+    struct irt_semaphore_operation *operation; // a reference (external.h)
 };
 
 struct irt_alloc_params {
@@ -132,6 +134,11 @@ cudaError_t irt_params_from_host(struct irt_device *device, cudaHostFn_t functio
                                  unsigned sync_mode, struct irt_params *ret_params);
 cudaError_t irt_params_from_event(struct irt_device *device, bool record, struct irt_event *event,
                                   struct irt_params *ret_params);
+// Signals of external semaphores, or waits for them. Checks them: errors of external.h.
+cudaError_t irt_params_from_semaphores(struct irt_device *device, bool signal,
+                                       const cudaExternalSemaphore_t *semaphores,
+                                       const struct irt_semaphore_params *values, unsigned count,
+                                       struct irt_params *ret_params);
 // An allocation of `size` bytes on the device; ret_params->alloc.given.dptr is its address.
 cudaError_t irt_params_from_alloc(struct irt_device *device, const struct cudaMemPoolProps *props,
                                   size_t size, struct irt_params *ret_params);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "shim/core/api_rules.h"
+#include "shim/core/external.h"
 #include "shim/core/graph_exec.h"
 #include "shim/core/stream.h"
 
@@ -35,6 +36,12 @@ static void compile_kernel(const struct irt_kernel_params *params, struct irtb_g
         .cooperative = params->cooperative,
         .arguments = params->arguments,
     };
+}
+
+// For functions that are not the application's.
+static void call(void (*function)(void *), void *argument)
+{
+    function(argument);
 }
 
 cudaError_t irt_exec_node_compile(const struct irt_exec_node *owner,
@@ -71,8 +78,8 @@ cudaError_t irt_exec_node_compile(const struct irt_exec_node *owner,
         break;
     case cudaGraphNodeTypeWaitEvent:
     case cudaGraphNodeTypeEventRecord:
-        node.kind = params->type == cudaGraphNodeTypeEventRecord ? IRTB_GRAPH_RECORD
-                                                                 : IRTB_GRAPH_WAIT;
+        node.kind =
+            params->type == cudaGraphNodeTypeEventRecord ? IRTB_GRAPH_RECORD : IRTB_GRAPH_WAIT;
         node.event = params->event->backend;
         break;
     case cudaGraphNodeTypeConditional:
@@ -80,7 +87,11 @@ cudaError_t irt_exec_node_compile(const struct irt_exec_node *owner,
         break;
     case cudaGraphNodeTypeExtSemaphoreSignal:
     case cudaGraphNodeTypeExtSemaphoreWait:
-        return irt_unsupported("an external semaphore node of a graph");
+        node.kind = IRTB_GRAPH_HOST;
+        node.host.run = call;
+        node.host.function = irt_semaphore_operation_run;
+        node.host.argument = params->fence.operation;
+        break;
     default:
         return irt_unsupported("a graph node of a new type");
     }
@@ -257,10 +268,9 @@ cudaError_t irt_exec_list_make_locked(struct irt_graph *clone, struct irt_exec_l
     list.memory = calloc(count, sizeof *list.memory);
     list.records = calloc(count, sizeof *list.records);
     list.sorted = calloc(count, sizeof *list.sorted);
-    cudaError_t error =
-        list.nodes && list.owners && list.memory && list.records && list.sorted
-            ? add_graph(&list, clone)
-            : cudaErrorMemoryAllocation;
+    cudaError_t error = list.nodes && list.owners && list.memory && list.records && list.sorted
+                            ? add_graph(&list, clone)
+                            : cudaErrorMemoryAllocation;
     // A handle may stand in a graph further out than its node: known only now.
     for (size_t i = 0; i < list.count && !error; i++) {
         const struct irt_params *params = &list.owners[i].node->params;

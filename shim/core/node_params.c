@@ -10,9 +10,11 @@
 #include "shim/core/api_rules.h"
 #include "shim/core/array.h"
 #include "shim/core/copy.h"
+#include "shim/core/external.h"
 #include "shim/core/graph.h"
 #include "shim/core/graph_memory.h"
 #include "shim/core/node_kernel.h"
+#include "shim/core/node_semaphore.h"
 
 // ---- the tagged union ----
 
@@ -278,6 +280,29 @@ static cudaError_t make_event(cudaEvent_t handle, struct irt_params *made)
     return irt_event_get(handle, &made->event) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+// ---- external semaphores ----
+
+static cudaError_t make_fence(const struct cudaGraphNodeParams *given, struct irt_params *made)
+{
+    bool signal = given->type == cudaGraphNodeTypeExtSemaphoreSignal;
+    const struct irt_semaphore_params values = {
+        .first = signal ? (const void *)given->extSemSignal.paramsArray
+                        : (const void *)given->extSemWait.paramsArray,
+        .stride = signal ? sizeof(*given->extSemSignal.paramsArray)
+                         : sizeof(*given->extSemWait.paramsArray),
+        .flags_offset = signal ? offsetof(struct cudaExternalSemaphoreSignalParams, flags)
+                               : offsetof(struct cudaExternalSemaphoreWaitParams, flags)};
+    cudaError_t e = irt_params_context(pointer_at(given, SEMAPHORE_CONTEXT));
+    if (!e && signal) {
+        e = irt_fence_params_make(true, given->extSemSignal.extSemArray, &values,
+                                  given->extSemSignal.numExtSems, &made->fence);
+    } else if (!e) {
+        e = irt_fence_params_make(false, given->extSemWait.extSemArray, &values,
+                                  given->extSemWait.numExtSems, &made->fence);
+    }
+    return e;
+}
+
 // ---- allocations ----
 
 cudaError_t irt_params_from_alloc(struct irt_device *device, const struct cudaMemPoolProps *props,
@@ -439,7 +464,7 @@ static cudaError_t make(const struct cudaGraphNodeParams *given,
         return e ? e : make_event(given->eventRecord.event, made);
     case cudaGraphNodeTypeExtSemaphoreSignal:
     case cudaGraphNodeTypeExtSemaphoreWait:
-        return irt_unsupported("a graph node that signals or waits for external semaphores");
+        return make_fence(given, made);
     case cudaGraphNodeTypeMemAlloc:
         return make_alloc(&given->alloc, made);
     case cudaGraphNodeTypeMemFree:
@@ -499,6 +524,10 @@ void irt_params_release(struct irt_params *params)
         if (params->event) {
             irt_event_put(params->event);
         }
+        break;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        irt_fence_params_release(&params->fence);
         break;
     case cudaGraphNodeTypeMemAlloc:
         if (params->alloc.given.dptr) {
@@ -571,6 +600,9 @@ cudaError_t irt_params_copy(const struct irt_params *params, bool visible,
         irt_event_ref(params->event);
         ret_copy->event = params->event;
         return cudaSuccess;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        return irt_fence_params_copy(&params->fence, &ret_copy->fence);
     case cudaGraphNodeTypeMemAlloc:
         return copy_alloc(params, ret_copy);
     case cudaGraphNodeTypeConditional:
@@ -616,6 +648,16 @@ void irt_node_describe_locked(struct irt_node *node, struct cudaGraphNodeParams 
         break;
     case cudaGraphNodeTypeEventRecord:
         given.eventRecord.event = p->event->handle;
+        break;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+        given.extSemSignal.extSemArray = p->fence.semaphores;
+        given.extSemSignal.paramsArray = p->fence.values;
+        given.extSemSignal.numExtSems = p->fence.count;
+        break;
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        given.extSemWait.extSemArray = p->fence.semaphores;
+        given.extSemWait.paramsArray = p->fence.values;
+        given.extSemWait.numExtSems = p->fence.count;
         break;
     case cudaGraphNodeTypeMemAlloc:
         memcpy(&given.alloc, &p->alloc.given, sizeof(p->alloc.given));

@@ -18,6 +18,7 @@
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
 #include "shim/core/external.h"
+#include "shim/core/graph.h"
 #include "shim/core/stream.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/handle.h"
@@ -271,6 +272,20 @@ cudaError_t irt_semaphore_operation_make(bool signal, const cudaExternalSemaphor
     return cudaSuccess;
 }
 
+static cudaError_t capture(struct irt_stream *stream, bool signal,
+                           const cudaExternalSemaphore_t *handles,
+                           const struct irt_semaphore_params *values, unsigned count)
+{
+    struct irt_params params;
+    cudaError_t error =
+        irt_params_from_semaphores(stream->device, signal, handles, values, count, &params);
+    if (error) {
+        irt_stream_put(stream);
+        return error;
+    }
+    return irt_capture_params(stream, &params);
+}
+
 static cudaError_t enqueue(bool signal, const cudaExternalSemaphore_t *handles,
                            struct irt_semaphore_params params, unsigned count,
                            cudaStream_t stream_handle)
@@ -281,6 +296,10 @@ static cudaError_t enqueue(bool signal, const cudaExternalSemaphore_t *handles,
         return error;
     }
     struct irt_stream *stream;
+    if (irt_capture_enter(stream_handle, &stream)) {
+        irt_semaphore_operation_unref(operation);
+        return capture(stream, signal, handles, &params, count);
+    }
     error = irt_stream_enter(stream_handle, &stream);
     if (error) {
         irt_semaphore_operation_unref(operation);

@@ -2,8 +2,9 @@
 //
 // Nodes of every type: what adding them checks and copies, what GetParams gives back, what
 // SetParams may change, attributes of kernel nodes, the rules of allocation and conditional nodes.
-// Nothing is launched here.
 #include "graphs.h"
+
+#include <sys/eventfd.h>
 
 TestSuite(graph_nodes, .timeout = 60);
 
@@ -449,25 +450,69 @@ Test(graph_nodes, events)
     OK(cudaGraphDestroy(graph));
 }
 
-Test(graph_nodes, external_semaphores_are_refused_by_name)
+Test(graph_nodes, external_semaphores)
 {
-    cudaGraph_t graph = new_graph();
-    cudaGraphNode_t node, empty = empty_node(graph, NULL, 0);
-    struct cudaExternalSemaphoreSignalNodeParams signal = {0};
-    struct cudaExternalSemaphoreWaitNodeParams wait = {0};
-    EXPECT(cudaErrorNotSupported,
-           cudaGraphAddExternalSemaphoresSignalNode(&node, graph, NULL, 0, &signal));
-    EXPECT(cudaErrorNotSupported,
-           cudaGraphAddExternalSemaphoresWaitNode(&node, graph, NULL, 0, &wait));
+    cudaGraph_t graph = new_graph(), clone;
+    cudaGraphNode_t node[2], other, empty = empty_node(graph, NULL, 0);
+    cudaGraphExec_t exec;
+    cudaExternalSemaphore_t semaphore;
+    struct cudaExternalSemaphoreHandleDesc desc;
+    memset(&desc, 0, sizeof(desc));
+    desc.type = cudaExternalSemaphoreHandleTypeOpaqueFd;
+    desc.handle.fd = eventfd(0, 0);
+    OK(cudaImportExternalSemaphore(&semaphore, &desc));
+    struct cudaExternalSemaphoreSignalParams up[2];
+    struct cudaExternalSemaphoreWaitParams down[2];
+    memset(up, 0, sizeof(up));
+    memset(down, 0, sizeof(down));
+    up[1].params.fence.value = 7;
+    cudaExternalSemaphore_t both[2] = {semaphore, semaphore}, bad[2] = {semaphore, NULL};
+    struct cudaExternalSemaphoreSignalNodeParams signal = {both, up, 2}, got;
+    struct cudaExternalSemaphoreWaitNodeParams wait = {both, down, 1}, got_wait;
+    OK(cudaGraphAddExternalSemaphoresSignalNode(&node[0], graph, NULL, 0, &signal));
+    OK(cudaGraphAddExternalSemaphoresWaitNode(&node[1], graph, node, 1, &wait));
+    OK(cudaGraphExternalSemaphoresSignalNodeGetParams(node[0], &got));
+    cr_assert(got.numExtSems == 2 && got.extSemArray != both && got.extSemArray[1] == semaphore);
+    cr_assert(got.paramsArray[1].params.fence.value == 7);
+    OK(cudaGraphExternalSemaphoresWaitNodeGetParams(node[1], &got_wait));
+    cr_assert(got_wait.numExtSems == 1 && got_wait.extSemArray[0] == semaphore);
+    OK(cudaGraphExternalSemaphoresSignalNodeSetParams(node[0], &got));
+    OK(cudaGraphExternalSemaphoresWaitNodeSetParams(node[1], &wait));
+    signal.extSemArray = bad;
+    EXPECT(cudaErrorInvalidResourceHandle,
+           cudaGraphAddExternalSemaphoresSignalNode(&other, graph, NULL, 0, &signal));
+    EXPECT(cudaErrorInvalidResourceHandle,
+           cudaGraphExternalSemaphoresSignalNodeSetParams(node[0], &signal));
+    signal.extSemArray = both;
+    up[0].flags = 99;
     EXPECT(cudaErrorInvalidValue,
-           cudaGraphAddExternalSemaphoresSignalNode(&node, graph, NULL, 0, NULL));
+           cudaGraphAddExternalSemaphoresSignalNode(&other, graph, NULL, 0, &signal));
+    up[0].flags = 0;
+    signal.numExtSems = 0;
     EXPECT(cudaErrorInvalidValue,
-           cudaGraphAddExternalSemaphoresWaitNode(&node, graph, NULL, 0, NULL));
-    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresSignalNodeGetParams(empty, &signal));
-    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresWaitNodeGetParams(empty, &wait));
-    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresSignalNodeSetParams(empty, &signal));
-    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresWaitNodeSetParams(empty, NULL));
+           cudaGraphAddExternalSemaphoresSignalNode(&other, graph, NULL, 0, &signal));
+    wait.paramsArray = NULL;
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphAddExternalSemaphoresWaitNode(&other, graph, NULL, 0, &wait));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphAddExternalSemaphoresSignalNode(&other, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphAddExternalSemaphoresWaitNode(&other, graph, NULL, 0, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresSignalNodeGetParams(node[1], &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresWaitNodeGetParams(empty, &got_wait));
+    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresSignalNodeSetParams(empty, &got));
+    EXPECT(cudaErrorInvalidValue, cudaGraphExternalSemaphoresWaitNodeSetParams(node[1], NULL));
+    // Two signals and one wait that takes the count: nothing is left.
+    OK(cudaGraphClone(&clone, graph));
     OK(cudaGraphDestroy(graph));
+    OK(cudaGraphInstantiateWithFlags(&exec, clone, 0));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaDestroyExternalSemaphore(semaphore)); // the nodes keep it
+    for (int i = 0; i < 3; i++) {
+        OK(cudaGraphLaunch(exec, NULL));
+    }
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(exec));
 }
 
 // ---- allocations ----
