@@ -167,7 +167,34 @@ cudaError_t irt_code_from_wrapper(const struct irt_fatbin_wrapper *wrapper,
 
 // ---- code loaded by hand ----
 
-enum form { FORM_FATBIN, FORM_WRAPPER, FORM_MACHINE_CODE, FORM_TEXT, FORM_UNKNOWN };
+enum form { FORM_FATBIN, FORM_WRAPPER, FORM_JOINED, FORM_MACHINE_CODE, FORM_TEXT, FORM_UNKNOWN };
+
+// What irt_code_join makes: this head, then the texts with their NULs.
+#define JOINED_MAGIC UINT32_C(0x8A4C5249)
+
+struct joined {
+    uint32_t magic, count;
+    uint64_t size; // of everything
+};
+
+void *irt_code_join(char *const *texts, size_t count, size_t *ret_size)
+{
+    struct joined head = {JOINED_MAGIC, (uint32_t)count, sizeof head};
+    for (size_t i = 0; i < count; i++) {
+        head.size += strlen(texts[i]) + 1;
+    }
+    char *image = malloc(head.size);
+    if (!image) {
+        return NULL;
+    }
+    memcpy(image, &head, sizeof head);
+    char *at = image + sizeof head;
+    for (size_t i = 0; i < count; i++) {
+        at = stpcpy(at, texts[i]) + 1;
+    }
+    *ret_size = head.size;
+    return image;
+}
 
 // What a first byte of PTX may be: white space, a comment or a directive, and no control character.
 static bool text_byte(unsigned char c)
@@ -184,6 +211,9 @@ static enum form form_of(const unsigned char *data, size_t size)
     }
     if (magic == IRT_FATBIN_WRAPPER_MAGIC) {
         return FORM_WRAPPER;
+    }
+    if (magic == JOINED_MAGIC) {
+        return FORM_JOINED;
     }
     if (size >= 4 && memcmp(data, "\177ELF", 4) == 0) {
         return FORM_MACHINE_CODE;
@@ -212,6 +242,29 @@ static cudaError_t add_plain_text(struct irt_code *code, const struct irt_code_o
     return add_text(code, origin, text, size, "");
 }
 
+static cudaError_t add_joined(struct irt_code *code, const struct irt_code_origin *origin,
+                              const char *data, size_t size)
+{
+    struct joined head;
+    if (size < sizeof head) {
+        return malformed(origin, IRT_FATBIN_MALFORMED);
+    }
+    memcpy(&head, data, sizeof head);
+    size_t at = sizeof head;
+    for (uint32_t i = 0; i < head.count; i++) {
+        size_t length = at < size ? strnlen(data + at, size - at) : 0;
+        if (at + length >= size) {
+            return malformed(origin, IRT_FATBIN_MALFORMED);
+        }
+        cudaError_t e = add_plain_text(code, origin, data + at, length);
+        if (e) {
+            return e;
+        }
+        at += length + 1;
+    }
+    return code->count ? cudaSuccess : malformed(origin, IRT_FATBIN_MALFORMED);
+}
+
 cudaError_t irt_code_from_bytes(const void *data, size_t size, const struct irt_code_origin *origin,
                                 struct irt_code *ret_code)
 {
@@ -224,6 +277,9 @@ cudaError_t irt_code_from_bytes(const void *data, size_t size, const struct irt_
         result = irt_fatbin_open(data, size, &fatbin, NULL);
         e = result == IRT_FATBIN_OK ? add_chosen(&code, origin, &fatbin, false)
                                     : malformed(origin, result);
+        break;
+    case FORM_JOINED:
+        e = add_joined(&code, origin, data, size);
         break;
     case FORM_MACHINE_CODE:
         e = no_ptx(origin, "machine code");
@@ -289,6 +345,16 @@ static size_t fatbin_length(const void *data)
     return total;
 }
 
+static size_t joined_length(const void *data)
+{
+    struct joined head;
+    if (!mapped(data, sizeof head)) {
+        return 0;
+    }
+    memcpy(&head, data, sizeof head);
+    return head.size <= FATBIN_MAX && mapped(data, head.size) ? head.size : 0;
+}
+
 // Whether everything that a wrapper points to is there.
 static bool wrapper_is_sound(const struct irt_fatbin_wrapper *wrapper)
 {
@@ -336,6 +402,10 @@ cudaError_t irt_code_from_memory(const void *data, const struct irt_code_origin 
             return irt_code_from_wrapper(data, origin, ret_code);
         }
         sound = false;
+        break;
+    case FORM_JOINED:
+        size = joined_length(data);
+        sound = size != 0;
         break;
     case FORM_TEXT:
         sound = text_length(data, &size);

@@ -46,6 +46,10 @@ cudaError_t irt_code_from_bytes(const void *data, size_t size, const struct irt_
 cudaError_t irt_code_from_memory(const void *data, const struct irt_code_origin *origin,
                                  struct irt_code *ret_code);
 
+// Several PTX texts as one image, malloc'ed, that the two functions above take as so many units to be
+// linked: what the linker of the driver API gives out. Texts are NUL-terminated. NULL: no memory.
+void *irt_code_join(char *const *texts, size_t count, size_t *ret_size);
+
 // The highest .version among the units, 90 for 9.0; 0 when there is none.
 unsigned irt_code_ptx_version(const struct irt_code *code);
 

@@ -83,8 +83,7 @@ cudaLibrary_t irt_library_of(const struct irt_module *module)
 
 // ---- loading ----
 
-// The whole file, malloc'ed. cudaErrorFileNotFound when it cannot be read.
-static cudaError_t read_file(const char *path, char **ret_data, size_t *ret_size)
+cudaError_t irt_library_read_file(const char *path, char **ret_data, size_t *ret_size)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -135,7 +134,7 @@ static cudaError_t read_source(const struct irt_library_source *source,
     if (source->code) {
         return irt_code_from_memory(source->code, origin, ret_code);
     }
-    cudaError_t e = read_file(source->file, &data, &size);
+    cudaError_t e = irt_library_read_file(source->file, &data, &size);
     if (!e) {
         e = irt_code_from_bytes(data, size, origin, ret_code);
         free(data);

@@ -22,6 +22,10 @@ struct irt_library_source {
 cudaError_t irt_library_load(const struct irt_library_source *source,
                              const struct irt_jit_options *options, cudaLibrary_t *ret_library);
 
+// The whole file, malloc'ed (one byte at least). cudaErrorFileNotFound (301) when it cannot be read,
+// 200 when it is too large for code.
+cudaError_t irt_library_read_file(const char *path, char **ret_data, size_t *ret_size);
+
 // Ends a handle: kernels' handles become invalid, the code is unloaded when the work that uses it
 // has ended (waits for it). cudaErrorInvalidResourceHandle.
 cudaError_t irt_library_unload(cudaLibrary_t handle);

@@ -123,7 +123,8 @@ def function(row, symbol, default):
 
 
 def table_c(table):
-    out = [BANNER, '#include "irt_driver.h"\n\n#include <cudaTypedefs.h>\n\n'
+    out = [BANNER, '#include "irt_driver.h"\n\n#include <cudaProfilerTypedefs.h>\n'
+                   '#include <cudaTypedefs.h>\n\n'
                    '#include "irt_compat12.h"\n#include "irt_core.h"\n'
                    '#include "shim/core/api_rules.h"\n#include "shim/driver/driver.h"\n\n']
     lines, slots = [], []

@@ -11,6 +11,7 @@
 #include "irt_core.h"
 #include "irt_driver.h"
 #include "shim/core/api_rules.h"
+#include "shim/core/code.h"
 #include "shim/core/library.h"
 #include "shim/driver/driver.h"
 #include "shim/util/env.h"
@@ -263,17 +264,23 @@ cudaError_t irt_driver_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 
 // ---- the linker ----
 
-// PTX goes in, PTX comes out; it is compiled when a module is loaded from it.
+// PTX goes in, an image of all texts comes out (shim/core/code.h); it is linked and compiled when a
+// module is loaded from it.
 struct link {
-    char *text; // of the one input, NUL-terminated
-    size_t size;
+    char **texts; // NUL-terminated
+    size_t count;
+    void *image; // given out by cuLinkComplete
     struct irt_jit_options options;
 };
 
 static void destroy_link(void *object)
 {
     struct link *state = object;
-    free(state->text);
+    for (size_t i = 0; i < state->count; i++) {
+        free(state->texts[i]);
+    }
+    free(state->texts);
+    free(state->image);
     free(state);
 }
 
@@ -314,16 +321,16 @@ static cudaError_t add_input(struct link *state, CUjitInputType type, const void
         irt_unsupported("cuLinkAddData with anything but PTX");
         return type == CU_JIT_INPUT_NVVM ? cudaErrorNotSupported : cudaErrorNoKernelImageForDevice;
     }
-    if (state->text) {
-        return irt_unsupported("cuLinkAddData with several inputs");
+    char **grown = realloc(state->texts, (state->count + 1) * sizeof *grown);
+    char *text = strndup(data, size);
+    if (grown) {
+        state->texts = grown;
     }
-    state->text = malloc(size + 1);
-    if (!state->text) {
+    if (!grown || !text) {
+        free(text);
         return cudaErrorMemoryAllocation;
     }
-    memcpy(state->text, data, size);
-    state->text[size] = '\0';
-    state->size = strlen(state->text) + 1;
+    state->texts[state->count++] = text;
     return cudaSuccess;
 }
 
@@ -344,27 +351,56 @@ cudaError_t irt_driver_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, 
     return e;
 }
 
+cudaError_t irt_driver_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
+                                        unsigned int numOptions, CUjit_option *options,
+                                        void **optionValues)
+{
+    char *data;
+    size_t size;
+    if (!path) {
+        return cudaErrorInvalidValue;
+    }
+    cudaError_t e = irt_library_read_file(path, &data, &size);
+    if (!e) {
+        e = irt_driver_cuLinkAddData_v2(state, type, data, size, path, numOptions, options,
+                                        optionValues);
+        free(data);
+    }
+    return e;
+}
+
+// Joins the texts and loads them once for their errors, which belong here.
+static cudaError_t complete(struct link *state, void **ret_image, size_t *ret_size)
+{
+    cudaLibrary_t library;
+    if (!state->count || state->image) {
+        return cudaErrorInvalidValue;
+    }
+    state->image = irt_code_join(state->texts, state->count, ret_size);
+    if (!state->image) {
+        return cudaErrorMemoryAllocation;
+    }
+    cudaError_t e = irt_library_load(&(struct irt_library_source){.code = state->image},
+                                     &state->options, &library);
+    if (!e) {
+        irt_library_unload(library);
+        *ret_image = state->image;
+    }
+    return e;
+}
+
 cudaError_t irt_driver_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
 {
+    size_t size;
     struct link *object = irt_handle_get(&links, state);
     if (!object) {
         return cudaErrorInvalidResourceHandle;
     }
-    cudaError_t e = cubinOut && object->text ? cudaSuccess : cudaErrorInvalidValue;
-    if (!e) {
-        // Loaded once for its errors, which belong here.
-        cudaLibrary_t library;
-        e = irt_library_load(&(struct irt_library_source){.code = object->text}, &object->options,
-                             &library);
-        if (!e) {
-            irt_library_unload(library);
-            *cubinOut = object->text;
-            if (sizeOut) {
-                *sizeOut = object->size;
-            }
-        }
-    }
+    cudaError_t e = cubinOut ? complete(object, cubinOut, &size) : cudaErrorInvalidValue;
     irt_handle_put(&links, state);
+    if (!e && sizeOut) {
+        *sizeOut = size;
+    }
     return e;
 }
 

@@ -416,6 +416,39 @@ Test(driver, linker)
     CU_OK(get_cuLinkDestroy()(state));
     CU_EXPECT(CUDA_ERROR_INVALID_HANDLE, get_cuLinkDestroy()(state));
     CU_OK(get_cuModuleUnload()(module));
+    // Two texts, one of which calls what the other defines.
+    static const char caller[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                                 ".extern .func (.param .b32 r) twice(.param .b32 x);\n"
+                                 ".visible .entry k(.param .u64 p) {\n"
+                                 "  .reg .u64 %rd0; .reg .u32 %r<2>;\n"
+                                 "  ld.param.u64 %rd0, [p]; mov.u32 %r0, 21;\n"
+                                 "  { .param .b32 a; .param .b32 b; st.param.b32 [a], %r0;\n"
+                                 "    call (b), twice, (a); ld.param.b32 %r1, [b]; }\n"
+                                 "  st.global.u32 [%rd0], %r1; ret; }\n";
+    static const char callee[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                                 ".visible .func (.param .b32 r) twice(.param .b32 x) {\n"
+                                 "  .reg .u32 %r0; ld.param.u32 %r0, [x]; add.u32 %r0, %r0, %r0;\n"
+                                 "  st.param.b32 [r], %r0; ret; }\n";
+    CUfunction k = NULL;
+    CUdeviceptr out = 0;
+    CU_OK(get_cuMemAlloc()(&out, 4));
+    values[1] = (void *)(uintptr_t)sizeof log;
+    CU_OK(get_cuLinkCreate()(2, options, values, &state));
+    CU_OK(get_cuLinkAddData()(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)caller, sizeof caller,
+                              "caller", 0, NULL, NULL));
+    CU_OK(get_cuLinkAddData()(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)callee, sizeof callee,
+                              "callee", 0, NULL, NULL));
+    CU_EXPECT(CUDA_ERROR_NO_BINARY_FOR_GPU,
+              get_cuLinkAddData()(state, CU_JIT_INPUT_CUBIN, (void *)(uintptr_t)callee, 8, "cubin",
+                                  0, NULL, NULL));
+    CU_OK(get_cuLinkComplete()(state, &image, &size));
+    CU_OK(get_cuModuleLoadData()(&module, image));
+    CU_OK(get_cuLinkDestroy()(state));
+    CU_OK(get_cuModuleGetFunction()(&k, module, "k"));
+    void *params[] = {&out};
+    CU_OK(get_cuLaunchKernel()(k, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    cr_assert(read_back(out) == 42);
+    CU_OK(get_cuModuleUnload()(module));
     values[1] = (void *)(uintptr_t)sizeof log;
     CU_OK(get_cuLinkCreate()(2, options, values, &state));
     CU_OK(get_cuLinkAddData()(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t) "wrong", 6, "wrong", 0,
