@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which functions disturb stream capture: calls that a sequence cannot observe although what it
-// captures may depend on them, and calls that wait for a whole device.
+// captures may depend on them, and calls about all work of a device.
 // Source: CUDA Runtime API, cudaThreadExchangeStreamCaptureMode; CUDA C++ Programming Guide,
 // "Prohibited and Unhandled Operations".
 #include "irt_core.h"
@@ -66,7 +66,8 @@ static bool is_unsafe(enum irt_fn fn)
 static bool is_device_wide(enum irt_fn fn)
 {
     return fn == IRT_FN_cudaDeviceSynchronize || fn == IRT_FN_cudaDeviceReset ||
-           fn == IRT_FN_cudaExecutionCtxSynchronize;
+           fn == IRT_FN_cudaExecutionCtxSynchronize ||
+           fn == IRT_FN_cudaExecutionCtxRecordEvent || fn == IRT_FN_cudaExecutionCtxWaitEvent;
 }
 
 cudaError_t irt_capture_forbid_call(enum irt_fn fn)

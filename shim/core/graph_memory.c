@@ -2,7 +2,9 @@
 //
 // The blocks behind allocation nodes, and the functions that report and trim graph memory. A block
 // has memory of its own for the life of its nodes: graphs do not share it, since the addresses of
-// all must stay valid and the processor has no cheap way to map memory anew at each launch.
+// all must stay valid and the processor has no cheap way to map memory anew at each launch. The
+// statistics say what CUDA's do: used is what launches have allocated and nobody freed, reserved is
+// the most that was used at once since the last trim.
 #include "shim/core/graph_memory.h"
 
 #include <stdint.h>
@@ -28,7 +30,7 @@ struct block {
     UT_hash_handle hh;
 };
 
-// By ordinal. `reserved`: of all blocks.
+// By ordinal.
 struct statistics {
     uint64_t used, used_high, reserved, reserved_high;
 };
@@ -54,6 +56,8 @@ static void note_used_locked(const struct block *block, bool more)
     struct statistics *s = of(block);
     s->used = more ? s->used + block->size : s->used - block->size;
     s->used_high = s->used > s->used_high ? s->used : s->used_high;
+    s->reserved = s->used > s->reserved ? s->used : s->reserved;
+    s->reserved_high = s->reserved > s->reserved_high ? s->reserved : s->reserved_high;
 }
 
 cudaError_t irt_graph_memory_reserve(struct irt_device *device, size_t size, void **ret_ptr)
@@ -91,9 +95,6 @@ cudaError_t irt_graph_memory_reserve(struct irt_device *device, size_t size, voi
     void *ptr = block->start;
     irt_mutex_lock(&lock);
     HASH_ADD_PTR(blocks, start, block);
-    struct statistics *s = of(block);
-    s->reserved += size;
-    s->reserved_high = s->reserved > s->reserved_high ? s->reserved : s->reserved_high;
     irt_mutex_unlock(&lock);
     *ret_ptr = ptr;
     return cudaSuccess;
@@ -112,7 +113,6 @@ void irt_graph_memory_retain(void *ptr)
 // Takes a block that nobody needs any more out of the table.
 static void drop_locked(struct block *block)
 {
-    of(block)->reserved -= block->size;
     if (block->allocated) {
         note_used_locked(block, false);
     }
@@ -228,10 +228,18 @@ void irt_graph_memory_forget(const void *ptr)
 
 // ---- API ----
 
-// All memory belongs to nodes, whose addresses must stay valid, so there is none to give back.
+// The memory itself belongs to nodes and goes with them, so there is none to give back here.
 cudaError_t irt_core_cudaDeviceGraphMemTrim(int device)
 {
-    return irt_device_at(device) ? cudaSuccess : cudaErrorInvalidDevice;
+    const struct irt_device *found = irt_device_at(device);
+    if (!found) {
+        return cudaErrorInvalidDevice;
+    }
+    irt_mutex_lock(&lock);
+    struct statistics *s = &statistics[found->ordinal];
+    s->reserved = s->used;
+    irt_mutex_unlock(&lock);
+    return cudaSuccess;
 }
 
 cudaError_t irt_core_cudaDeviceGetGraphMemAttribute(int device,
