@@ -26,7 +26,8 @@ enum {
     SLAB_SIZE = 2 << 20,
     GUARD = 1 << 20, // inaccessible bytes before and after a mapping
     HUGE = 2 << 20,
-    COLOUR = 9 * GRANULE, // step and range of the offsets at which large allocations start
+    SHARE_STEP = 32 << 20, // bytes that are copied at a time when memory is exported
+    COLOUR = 9 * GRANULE,  // step and range of the offsets at which large allocations start
     COLOURS_END = 64 << 10,
 };
 
@@ -324,30 +325,40 @@ __attribute__((no_sanitize("thread"))) static bool is_zero(const char *bytes, si
 }
 
 // Writes the pages of [base, base+size) into the object; pages of zeros stay holes.
-static bool save_pages(const char *base, size_t size, int fd)
+static bool save_pages(const char *base, size_t size, int fd, size_t offset)
 {
     enum { PIECE = 64 << 10 };
     for (size_t at = 0; at < size; at += PIECE) {
         size_t part = size - at < PIECE ? size - at : PIECE;
         if (!is_zero(base + at, part) &&
-            syscall(SYS_pwrite64, fd, base + at, part, CPU_OBJECT_DATA + at) != (long)part) {
+            syscall(SYS_pwrite64, fd, base + at, part, offset + at) != (long)part) {
             return false;
         }
     }
     return true;
 }
 
-// Puts the object's pages where [base, base+size) is; for threads that fault there it is one step.
-static bool replace_pages(char *base, size_t size, int fd)
+// Replaces pages by those of the object at `offset`, with the same contents at the same place. A
+// thread that writes between the copy and the replacement meets a read-only page and is held by the
+// handler of faults until the new pages are there. On failure the memory is as it was.
+static bool replace_pages(char *base, size_t size, int fd, size_t offset)
 {
-    long at = syscall(SYS_mmap, base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-                      CPU_OBJECT_DATA);
-    return at == (long)(intptr_t)base;
+    long at = -1;
+    if (mprotect(base, size, PROT_READ) == 0 && save_pages(base, size, fd, offset)) {
+        at = syscall(SYS_mmap, base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                     offset);
+    }
+    if (at != (long)(intptr_t)base) {
+        mprotect(base, size, PROT_READ | PROT_WRITE);
+        return false;
+    }
+    madvise(base, size, MADV_DONTFORK);
+    return true;
 }
 
-// Replaces private pages by shared ones with the same contents at the same place. A thread that
-// writes between the copy and the replacement meets a read-only page and is held by the handler of
-// faults until the new pages are there.
+// Makes private pages part of a new object, step by step, so that little memory is needed twice.
+// When that fails midway, the pages that were replaced already are as good as the others: nobody
+// else knows of them, and the next attempt replaces them like those.
 static struct shared_pages *share_pages(char *base, size_t size)
 {
     struct shared_pages *shared = calloc(1, sizeof *shared);
@@ -366,12 +377,10 @@ static struct shared_pages *share_pages(char *base, size_t size)
     if (shared->marks != MAP_FAILED) {
         madvise(shared->marks, CPU_OBJECT_DATA, MADV_DONTFORK);
         exec_fault_hold_begin(base, size);
-        done = mprotect(base, size, PROT_READ) == 0 && save_pages(base, size, shared->fd) &&
-               replace_pages(base, size, shared->fd);
-        if (done) {
-            madvise(base, size, MADV_DONTFORK);
-        } else {
-            mprotect(base, size, PROT_READ | PROT_WRITE);
+        done = true;
+        for (size_t at = 0; at < size && done; at += SHARE_STEP) {
+            size_t part = size - at < SHARE_STEP ? size - at : SHARE_STEP;
+            done = replace_pages(base + at, part, shared->fd, CPU_OBJECT_DATA + at);
         }
         exec_fault_hold_end();
     }

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exec/stream.h"
+
 _Static_assert(sizeof(struct cpu_share) == sizeof(struct irtb_share), "a share is all it carries");
 
 static uint64_t random_number(void)
@@ -64,11 +66,13 @@ int cpu_object_open(const struct cpu_share *share)
     }
     snprintf(path, sizeof path, "/proc/%u/fd/%d", share->pid, share->fd);
     // Looked at before, because opening may do something, and after, because it may have changed.
-    if (!is_object(path, share->nonce)) {
-        return -1;
-    }
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    errno = 0;
+    int fd = is_object(path, share->nonce) ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (fd < 0) {
+        if (errno == EACCES || errno == EPERM) {
+            EXEC_LOG(1, "memory of process %u cannot be shared: %s (both must be of the same user)",
+                     share->pid, strerror(errno));
+        }
         return -1;
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -5,6 +5,7 @@
 #include "processes.h"
 
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,7 +82,7 @@ ROLE(adder)
 
 Test(ipc, memory_of_every_size)
 {
-    static const size_t sizes[] = {INTS * sizeof(int), 64 << 10, 200 << 10, 3 << 20, 9 << 20};
+    static const size_t sizes[] = {INTS * sizeof(int), 64 << 10, 200 << 10, 3 << 20, 70 << 20};
     struct process child = process_start("adder");
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         char *base = NULL, *neighbour = NULL;
@@ -513,6 +514,94 @@ Test(ipc, a_recorder_that_is_killed_holds_nobody_up)
     OK(cudaEventSynchronize(event));
     OK(cudaEventDestroy(event));
     OK(cudaStreamDestroy(stream));
+}
+
+// Records, waits and copies without end.
+ROLE(busy)
+{
+    struct message m = process_receive();
+    struct event_case given;
+    memcpy(&given, m.bytes, sizeof given);
+    cudaEvent_t event;
+    cudaStream_t stream;
+    char *data = NULL;
+    CHECK_OK(cudaIpcOpenEventHandle(&event, given.event));
+    CHECK_OK(cudaIpcOpenMemHandle((void **)&data, given.memory, 1));
+    CHECK_OK(cudaStreamCreate(&stream));
+    process_answer("begins", 6);
+    for (unsigned i = 0;; i++) {
+        CHECK_OK(cudaMemsetAsync(data, (int)i, 4096, stream));
+        CHECK_OK(cudaEventRecord(event, stream));
+        if (i % 3 == 0) {
+            CHECK_OK(cudaStreamWaitEvent(stream, event, 0));
+        }
+        if (i % 7 == 0) {
+            CHECK_OK(cudaEventSynchronize(event));
+        }
+    }
+}
+
+Test(ipc, processes_killed_at_any_moment_leave_a_usable_event)
+{
+    enum { CHILDREN = 3, TURNS = 12 };
+    struct event_case given;
+    cudaEvent_t event;
+    cudaStream_t stream;
+    void *data = NULL;
+    unsigned state = 1;
+    OK(cudaMalloc(&data, 4096));
+    OK(cudaIpcGetMemHandle(&given.memory, data));
+    make_event(&event, &given.event);
+    OK(cudaStreamCreate(&stream));
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct process children[CHILDREN];
+        for (int i = 0; i < CHILDREN; i++) {
+            children[i] = process_start("busy");
+            process_send(&children[i], &given, sizeof given, -1);
+            process_hear(&children[i]);
+        }
+        for (int i = 0; i < CHILDREN; i++) {
+            state = state * 1664525u + 1013904223u;
+            struct timespec moment = {.tv_nsec = (long)(state >> 12) % 3000000};
+            nanosleep(&moment, NULL);
+            OK(cudaStreamWaitEvent(stream, event, 0));
+            process_kill(&children[i]);
+            OK(cudaEventRecord(event, stream));
+            OK(cudaEventSynchronize(event));
+        }
+        OK(cudaStreamSynchronize(stream));
+        OK(cudaEventQuery(event));
+    }
+    OK(cudaEventDestroy(event));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(data));
+}
+
+Test(ipc, no_descriptors_left)
+{
+    struct rlimit before, none;
+    void *data = NULL;
+    cudaEvent_t event;
+    cudaIpcMemHandle_t handle;
+    cudaIpcEventHandle_t event_handle;
+    OK(cudaMalloc(&data, 1 << 20));
+    OK(cudaMemset(data, 4, 1 << 20));
+    OK(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
+    OK(cudaDeviceSynchronize());
+    cr_assert(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    none = before;
+    none.rlim_cur = 3;
+    cr_assert(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    cudaError_t memory_error = cudaIpcGetMemHandle(&handle, data);
+    cudaError_t event_error = cudaIpcGetEventHandle(&event_handle, event);
+    cr_assert(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    cr_assert(memory_error == cudaErrorMapBufferObjectFailed, "%d", (int)memory_error);
+    cr_assert(event_error == cudaErrorMapBufferObjectFailed, "%d", (int)event_error);
+    cr_assert(first_of(data) == 0x04040404, "nothing happened to the memory");
+    OK(cudaIpcGetMemHandle(&handle, data));
+    OK(cudaIpcGetEventHandle(&event_handle, event));
+    OK(cudaEventDestroy(event));
+    OK(cudaFree(data));
 }
 
 Test(ipc, event_errors)
