@@ -98,6 +98,7 @@ struct irt_conditional_params {
 struct irt_params {
     enum cudaGraphNodeType type; // cudaGraphNodeTypeEmpty: owns nothing
     struct irt_device *device;   // that it runs on: the current one when it was made
+    void *context;               // execution context as given, NULL: none
     union {
         struct irt_kernel_params kernel;
         struct irt_copy_params copy;

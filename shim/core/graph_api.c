@@ -455,7 +455,8 @@ cudaError_t irt_core_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHan
                                                          unsigned int defaultLaunchValue,
                                                          unsigned int flags)
 {
-    cudaError_t e = irt_params_context(ctx);
+    struct irt_device *device;
+    cudaError_t e = irt_params_context(ctx, &device);
     return e ? e
              : irt_core_cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue,
                                                          flags);

@@ -298,22 +298,15 @@ cudaError_t irt_kernel_params_make(const struct cudaKernelNodeParamsV2 *given,
                                    const struct irt_kernel_params *like, struct irt_params *params)
 {
     struct irt_kernel_params *k = &params->kernel;
-    void *context;
     struct extra extra = {0};
-    memcpy(&context, (const char *)given + offsetof(struct cudaKernelNodeParamsV2, extra) + 8,
-           sizeof(context));
-    memcpy(&k->function_type,
-           (const char *)given + offsetof(struct cudaKernelNodeParamsV2, extra) + 16,
+    memcpy(&k->function_type, (const char *)given + IRT_KERNEL_CONTEXT + 8,
            sizeof(k->function_type));
     k->func = given->func;
     k->grid = (dim3){given->gridDim.x, given->gridDim.y, given->gridDim.z};
     k->block = (dim3){given->blockDim.x, given->blockDim.y, given->blockDim.z};
     k->shared = given->sharedMemBytes;
     k->as_extra = given->extra != NULL;
-    cudaError_t e = irt_params_context(context);
-    if (!e && given->kernelParams && given->extra) {
-        e = cudaErrorInvalidValue;
-    }
+    cudaError_t e = given->kernelParams && given->extra ? cudaErrorInvalidValue : cudaSuccess;
     if (!e && given->extra) {
         e = read_extra(given->extra, &extra);
     }
@@ -427,8 +420,9 @@ void irt_kernel_params_describe(struct irt_kernel_params *params,
     } else {
         ret_given->kernelParams = params->arguments;
     }
-    memcpy((char *)ret_given + offsetof(struct cudaKernelNodeParamsV2, extra) + 16,
-           &params->function_type, sizeof(params->function_type));
+    memcpy((char *)ret_given + IRT_KERNEL_CONTEXT + 8, &params->function_type,
+           sizeof(params->function_type));
 }
-_Static_assert(offsetof(struct cudaKernelNodeParamsV2, extra) + 24 == IRT_KERNEL_PARAMS_SIZE,
+_Static_assert(offsetof(struct cudaKernelNodeParamsV2, extra) + 8 == IRT_KERNEL_CONTEXT &&
+                   IRT_KERNEL_CONTEXT + 16 == IRT_KERNEL_PARAMS_SIZE,
                "ctx and functionType stand behind extra");

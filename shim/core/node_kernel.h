@@ -4,10 +4,11 @@
 // structure).
 #pragma once
 
+#include "foreign.h"
 #include "shim/core/graph.h"
 
 // struct cudaKernelNodeParamsV2 in CUDA 13.2 and later: 56 bytes, `ctx`, `functionType`.
-enum { IRT_KERNEL_PARAMS_SIZE = 72 };
+enum { IRT_KERNEL_CONTEXT = 56, IRT_KERNEL_PARAMS_SIZE = 72 };
 
 // A kernel node as the application describes it, for params->device, with the attributes of `like`
 // if there is one. On error what was made stays, to be released. No lock. Errors:
@@ -42,5 +43,6 @@ cudaError_t irt_kernel_attribute_set(struct irt_params *params, cudaLaunchAttrib
 cudaError_t irt_kernel_attributes_take(struct irt_params *params,
                                        const struct irt_kernel_params *like);
 
-// Whether the execution context of a node can be had: NULL is the current one; else 801.
-cudaError_t irt_params_context(const void *context);
+// The device of an execution context that a node or a conditional handle is for; NULL is the
+// current device. cudaErrorInvalidValue for what is none; 801 for green contexts.
+cudaError_t irt_params_context(cudaExecutionContext_t handle, struct irt_device **ret_device);

@@ -9,6 +9,7 @@
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
 #include "shim/core/array.h"
+#include "shim/core/context.h"
 #include "shim/core/copy.h"
 #include "shim/core/external.h"
 #include "shim/core/graph.h"
@@ -88,9 +89,45 @@ static void *pointer_at(const struct cudaGraphNodeParams *given, size_t offset)
     return pointer;
 }
 
-cudaError_t irt_params_context(const void *context)
+// Where the execution context stands in the union (CUDA 13.1); 0: the type has none.
+static size_t context_offset(enum cudaGraphNodeType type)
 {
-    return context ? irt_unsupported("a graph node in an execution context") : cudaSuccess;
+    switch ((int)type) {
+    case cudaGraphNodeTypeKernel:
+        return IRT_KERNEL_CONTEXT;
+    case cudaGraphNodeTypeMemcpy:
+        return MEMCPY_CONTEXT;
+    case cudaGraphNodeTypeMemset:
+        return MEMSET_CONTEXT;
+    case cudaGraphNodeTypeHost:
+        return HOST_CONTEXT;
+    case cudaGraphNodeTypeEventRecord:
+        return RECORD_CONTEXT;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        return SEMAPHORE_CONTEXT;
+    case cudaGraphNodeTypeConditional:
+        return CONDITIONAL_CONTEXT;
+    default:
+        return 0;
+    }
+}
+
+cudaError_t irt_params_context(cudaExecutionContext_t handle, struct irt_device **ret_device)
+{
+    if (!handle) {
+        *ret_device = irt_device_current();
+        return cudaSuccess;
+    }
+    struct irt_context *context = irt_context_get(handle);
+    if (!context) {
+        return cudaErrorInvalidValue;
+    }
+    cudaError_t e =
+        context->green ? irt_unsupported("a graph node in a green context") : cudaSuccess;
+    *ret_device = context->device;
+    irt_context_put(context);
+    return e;
 }
 
 // ---- copies ----
@@ -258,10 +295,8 @@ static cudaError_t make_host(const struct cudaGraphNodeParams *given, struct irt
     if (!given->host.fn || sync_mode >= SYNC_MODES) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t e = irt_params_context(pointer_at(given, HOST_CONTEXT));
-    return e ? e
-             : irt_params_from_host(made->device, given->host.fn, given->host.userData, sync_mode,
-                                    made);
+    return irt_params_from_host(made->device, given->host.fn, given->host.userData, sync_mode,
+                                made);
 }
 
 cudaError_t irt_params_from_event(struct irt_device *device, bool record, struct irt_event *event,
@@ -292,15 +327,10 @@ static cudaError_t make_fence(const struct cudaGraphNodeParams *given, struct ir
                          : sizeof(*given->extSemWait.paramsArray),
         .flags_offset = signal ? offsetof(struct cudaExternalSemaphoreSignalParams, flags)
                                : offsetof(struct cudaExternalSemaphoreWaitParams, flags)};
-    cudaError_t e = irt_params_context(pointer_at(given, SEMAPHORE_CONTEXT));
-    if (!e && signal) {
-        e = irt_fence_params_make(true, given->extSemSignal.extSemArray, &values,
-                                  given->extSemSignal.numExtSems, &made->fence);
-    } else if (!e) {
-        e = irt_fence_params_make(false, given->extSemWait.extSemArray, &values,
-                                  given->extSemWait.numExtSems, &made->fence);
-    }
-    return e;
+    return signal ? irt_fence_params_make(true, given->extSemSignal.extSemArray, &values,
+                                          given->extSemSignal.numExtSems, &made->fence)
+                  : irt_fence_params_make(false, given->extSemWait.extSemArray, &values,
+                                          given->extSemWait.numExtSems, &made->fence);
 }
 
 // ---- allocations ----
@@ -415,17 +445,13 @@ static cudaError_t make_conditional(const struct cudaGraphNodeParams *given,
     if (!c->handle || (unsigned)c->type > cudaGraphCondTypeSwitch || !c->size || c->size > most) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t e = irt_params_context(pointer_at(given, CONDITIONAL_CONTEXT));
-    if (e) {
-        return e;
-    }
     struct irt_conditional_params *to = &made->conditional;
     to->handle = c->handle;
     to->type = c->type;
     to->bodies = calloc(c->size, sizeof(*to->bodies));
     to->handles = calloc(c->size, sizeof(cudaGraph_t));
     to->count = to->bodies && to->handles ? c->size : 0;
-    e = to->count ? cudaSuccess : cudaErrorMemoryAllocation;
+    cudaError_t e = to->count ? cudaSuccess : cudaErrorMemoryAllocation;
     for (unsigned i = 0; i < to->count && !e; i++) {
         e = irt_graph_new(true, &to->bodies[i]);
         to->handles[i] = e ? NULL : to->bodies[i]->handle;
@@ -438,19 +464,15 @@ static cudaError_t make_conditional(const struct cudaGraphNodeParams *given,
 static cudaError_t make(const struct cudaGraphNodeParams *given,
                         const struct irt_kernel_params *like, struct irt_params *made)
 {
-    cudaError_t e;
     switch ((int)given->type) {
     case cudaGraphNodeTypeKernel:
         return irt_kernel_params_make(&given->kernel, like, made);
     case cudaGraphNodeTypeMemcpy:
-        e = irt_params_context(pointer_at(given, MEMCPY_CONTEXT));
-        if (!e && !all_zero(&given->memcpy, MEMCPY_CONTEXT)) {
-            e = cudaErrorInvalidValue;
-        }
-        return e ? e : make_copy(&given->memcpy.copyParams, &made->copy);
+        return all_zero(&given->memcpy, MEMCPY_CONTEXT)
+                   ? make_copy(&given->memcpy.copyParams, &made->copy)
+                   : cudaErrorInvalidValue;
     case cudaGraphNodeTypeMemset:
-        e = irt_params_context(pointer_at(given, MEMSET_CONTEXT));
-        return e ? e : make_fill(&given->memset, &made->fill);
+        return make_fill(&given->memset, &made->fill);
     case cudaGraphNodeTypeHost:
         return make_host(given, made);
     case cudaGraphNodeTypeGraph:
@@ -460,8 +482,7 @@ static cudaError_t make(const struct cudaGraphNodeParams *given,
     case cudaGraphNodeTypeWaitEvent:
         return make_event(given->eventWait.event, made);
     case cudaGraphNodeTypeEventRecord:
-        e = irt_params_context(pointer_at(given, RECORD_CONTEXT));
-        return e ? e : make_event(given->eventRecord.event, made);
+        return make_event(given->eventRecord.event, made);
     case cudaGraphNodeTypeExtSemaphoreSignal:
     case cudaGraphNodeTypeExtSemaphoreWait:
         return make_fence(given, made);
@@ -487,8 +508,15 @@ cudaError_t irt_params_make(const struct cudaGraphNodeParams *given,
     if (!unused_is_zero(given)) {
         return cudaErrorInvalidValue;
     }
-    struct irt_params made = {.type = given->type, .device = irt_device_current()};
-    cudaError_t e = make(given, like, &made);
+    struct irt_params made = {.type = given->type};
+    size_t offset = context_offset(given->type);
+    cudaExecutionContext_t context = offset ? pointer_at(given, offset) : NULL;
+    cudaError_t e = irt_params_context(context, &made.device);
+    if (e) {
+        return e;
+    }
+    e = make(given, like, &made);
+    made.context = context;
     if (e) {
         irt_params_release(&made);
     } else {
@@ -585,7 +613,8 @@ static cudaError_t copy_conditional(const struct irt_conditional_params *from, b
 cudaError_t irt_params_copy(const struct irt_params *params, bool visible,
                             struct irt_params *ret_copy)
 {
-    *ret_copy = (struct irt_params){.type = params->type, .device = params->device};
+    *ret_copy = (struct irt_params){
+        .type = params->type, .device = params->device, .context = params->context};
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
         return irt_kernel_params_copy(&params->kernel, &ret_copy->kernel);
@@ -673,6 +702,10 @@ void irt_node_describe_locked(struct irt_node *node, struct cudaGraphNodeParams 
         break;
     default:
         break;
+    }
+    size_t offset = context_offset(p->type);
+    if (offset) {
+        memcpy(bytes + offset, &p->context, sizeof(p->context));
     }
     *ret_given = given;
 }

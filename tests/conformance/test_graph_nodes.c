@@ -629,6 +629,41 @@ Test(graph_nodes, allocation_errors)
     OK(cudaGraphDestroy(inner));
 }
 
+#if CUDART_VERSION >= 13020
+// A node may name the execution context of a device instead of the current device.
+Test(graph_nodes, execution_contexts)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node;
+    cudaExecutionContext_t context;
+    cudaGraphConditionalHandle handle;
+    OK(cudaDeviceGetExecutionCtx(&context, 1));
+    struct cudaGraphNodeParams p = {.type = cudaGraphNodeTypeKernel}, got;
+    p.kernel.func = (void *)kernel_stub(KERNEL_EMPTY);
+    p.kernel.gridDim = p.kernel.blockDim = dim(1, 1, 1);
+    p.kernel.ctx = context;
+    p.kernel.functionType = cudaKernelFunctionTypeDeviceEntry;
+    OK(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &p));
+    OK(cudaGraphNodeGetParams(node, &got));
+    cr_assert(got.kernel.ctx == context);
+    cr_assert(got.kernel.functionType == cudaKernelFunctionTypeDeviceEntry);
+    p.kernel.functionType = cudaKernelFunctionTypeKernel;
+    EXPECT(cudaErrorInvalidDeviceFunction, cudaGraphNodeSetParams(node, &p));
+    p.kernel.functionType = (enum cudaKernelFunctionType)4;
+    EXPECT(cudaErrorInvalidValue, cudaGraphNodeSetParams(node, &p));
+    p.kernel.functionType = cudaKernelFunctionTypeKernel;
+    OK(cudaGetKernel(&p.kernel.kern, kernel_stub(KERNEL_EMPTY)));
+    OK(cudaGraphNodeSetParams(node, &p));
+    p.kernel.ctx = (cudaExecutionContext_t)graph;
+    EXPECT(cudaErrorInvalidValue, cudaGraphNodeSetParams(node, &p));
+    OK(cudaGraphConditionalHandleCreate_v2(&handle, graph, context, 0, 0));
+    EXPECT(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate_v2(
+                                      &handle, graph, (cudaExecutionContext_t)graph, 0, 0));
+    OK(cudaGraphDestroy(graph));
+}
+#endif
+
 // ---- one function for all types (CUDA 12.2) ----
 
 #if CUDART_VERSION >= 12020
