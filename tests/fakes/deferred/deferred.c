@@ -33,6 +33,7 @@ struct work {
     void *argument;
     bool always;
     struct irtb_event *event;
+    struct irtb_stream *where; // WAIT: of the record that is waited for
     unsigned long long number;
 };
 
@@ -270,9 +271,10 @@ static void do_fill(const struct irtb_fill *f)
 
 static bool step(struct irtb_stream *stream);
 
-static void run_until(struct irtb_event *event, unsigned long long number)
+static void run_until(struct irtb_event *event, struct irtb_stream *where,
+                      unsigned long long number)
 {
-    while (event->done < number && step(event->stream)) {
+    while (event->done < number && step(where)) {
     }
 }
 
@@ -301,7 +303,7 @@ static bool step(struct irtb_stream *stream)
         work->event->done = work->number;
         break;
     case OPERATION_WAIT:
-        run_until(work->event, work->number);
+        run_until(work->event, work->where, work->number);
         break;
     }
     free(work);
@@ -427,7 +429,7 @@ static cudaError_t event_query(struct irtb_event *event)
 static cudaError_t event_synchronize(struct irtb_event *event)
 {
     pthread_mutex_lock(&lock);
-    run_until(event, event->recorded);
+    run_until(event, event->stream, event->recorded);
     pthread_mutex_unlock(&lock);
     return cudaSuccess;
 }
@@ -440,7 +442,10 @@ static cudaError_t event_elapsed(struct irtb_event *start, struct irtb_event *en
 
 static cudaError_t stream_wait_event(struct irtb_stream *stream, struct irtb_event *event)
 {
-    struct work work = {.operation = OPERATION_WAIT, .event = event, .number = event->recorded};
+    struct work work = {.operation = OPERATION_WAIT,
+                        .event = event,
+                        .where = event->stream,
+                        .number = event->recorded};
     return event->recorded > event->done ? enqueue(stream, &work) : cudaSuccess;
 }
 
