@@ -173,9 +173,10 @@ static size_t round_up(size_t size, size_t alignment)
     return (size + alignment - 1) & ~(alignment - 1);
 }
 
-// Fills in the levels with offsets from the start; returns the bytes of all. The limits of a
-// device keep every product far below 2^64.
-static size_t lay_out(struct irtb_array *array, const struct irtb_array_desc *desc)
+// Fills in the levels but for their addresses, which are at `ret_offsets` from the start; returns
+// the bytes of all. The limits of a device keep every product far below 2^64.
+static size_t lay_out(struct irtb_array *array, const struct irtb_array_desc *desc,
+                      size_t ret_offsets[CPU_ARRAY_LEVELS])
 {
     size_t offset = 0;
     size_t block = array->format.block;
@@ -189,7 +190,7 @@ static size_t lay_out(struct irtb_array *array, const struct irtb_array_desc *de
         level->row_pitch = round_up((level->width + block - 1) / block * array->format.element_size,
                                     ROW_ALIGNMENT);
         level->slice_pitch = level->row_pitch * ((level->height + block - 1) / block);
-        level->base = (unsigned char *)offset; // for now
+        ret_offsets[i] = offset;
         offset = round_up(offset + level->slice_pitch * level->depth, LEVEL_ALIGNMENT);
     }
     return offset;
@@ -220,7 +221,8 @@ cudaError_t cpu_array_create(int device, const struct irtb_array_desc *desc,
         free(array);
         return cudaErrorNotSupported;
     }
-    size_t size = lay_out(array, desc);
+    size_t offsets[CPU_ARRAY_LEVELS] = {0};
+    size_t size = lay_out(array, desc, offsets);
     cudaError_t error = desc->external
                             ? place(array, desc, size)
                             : cpu_heap_alloc(&cpu.devices[device].memory, size, &array->memory);
@@ -229,7 +231,7 @@ cudaError_t cpu_array_create(int device, const struct irtb_array_desc *desc,
         return error;
     }
     for (unsigned i = 0; i < array->level_count; i++) {
-        array->levels[i].base = (unsigned char *)array->memory + (size_t)array->levels[i].base;
+        array->levels[i].base = (unsigned char *)array->memory + offsets[i];
     }
     *ret_array = array;
     return cudaSuccess;

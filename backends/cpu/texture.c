@@ -96,7 +96,7 @@ static void select_levels(struct texture_record *record, const struct irtb_image
         struct exec_image_level *level = &record->levels[i - first];
         *level = array->levels[i];
         if (view && layer_size) {
-            level->base += view->firstLayer * layer_size * level->slice_pitch;
+            level->base += (size_t)view->firstLayer * layer_size * level->slice_pitch;
             level->depth = (view->lastLayer - view->firstLayer + 1) * layer_size;
         }
         if (format->block > array->format.block) { // the array holds blocks as its elements
@@ -188,9 +188,15 @@ cudaError_t cpu_texture_create(int device, const struct irtb_image *image,
     return cudaSuccess;
 }
 
+// The address of a descriptor is the object's value.
+static struct record *record_of(uint64_t object)
+{
+    return (struct record *)(uintptr_t)object; // NOLINT(performance-no-int-to-ptr)
+}
+
 void cpu_texture_destroy(uint64_t object)
 {
-    struct record *record = (struct record *)(uintptr_t)object;
+    struct record *record = record_of(object);
     record->texture.texture.magic = 0;
     give(record);
 }
@@ -219,7 +225,7 @@ cudaError_t cpu_surface_create(int device, const struct irtb_image *image, uint6
 
 void cpu_surface_destroy(uint64_t object)
 {
-    struct record *record = (struct record *)(uintptr_t)object;
+    struct record *record = record_of(object);
     record->surface.magic = 0;
     give(record);
 }
