@@ -626,6 +626,101 @@ Test(arrays, memory_is_accounted)
     cudaGetLastError();
 }
 
+// ---- in graphs ----
+
+// Copies with arrays are captured like any other and read their memory when the graph runs.
+Test(arrays, captured_copies)
+{
+    enum { W = 6, H = 5 };
+    float source[H][W], back[H][W];
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    size_t count = 0;
+    float *device = NULL;
+    cudaArray_t first = make(&f32, W, H), second = make(&f32, W, H);
+    OK(cudaMalloc((void **)&device, sizeof source));
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(cudaMemcpy2DToArrayAsync(first, 0, 0, device, sizeof source[0], sizeof source[0], H,
+                                cudaMemcpyDeviceToDevice, stream));
+    struct cudaMemcpy3DParms p = {0};
+    p.srcArray = first;
+    p.dstArray = second;
+    p.srcPos.y = 1;
+    p.extent = extent3(W, H - 1, 1);
+    p.kind = cudaMemcpyDeviceToDevice;
+    OK(cudaMemcpy3DAsync(&p, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, NULL, &count));
+    cr_assert(count == 2);
+    OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int round = 0; round < 3; round++) {
+        for (int y = 0; y < H; y++) {
+            for (int x = 0; x < W; x++) {
+                source[y][x] = (float)(round * 100 + y * 10 + x);
+            }
+        }
+        OK(cudaMemcpy(device, source, sizeof source, cudaMemcpyHostToDevice));
+        OK(cudaGraphLaunch(exec, stream));
+        OK(cudaStreamSynchronize(stream));
+        OK(cudaMemcpyFromArray(back, second, 0, 0, sizeof back[0] * (H - 1),
+                               cudaMemcpyDeviceToHost));
+        cr_assert(memcmp(back, source[1], sizeof back[0] * (H - 1)) == 0, "round %d", round);
+    }
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFreeArray(first));
+    OK(cudaFreeArray(second));
+    OK(cudaFree(device));
+}
+
+Test(arrays, copy_nodes)
+{
+    enum { W = 6, H = 5 };
+    float source[H][W], back[H][W];
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t in = NULL, out = NULL;
+    cudaArray_t array = make(&f32, W, H);
+    for (int i = 0; i < W * H; i++) {
+        source[i / W][i % W] = (float)i;
+    }
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaGraphCreate(&graph, 0));
+    struct cudaMemcpy3DParms p = {0}, got;
+    p.srcPtr = (struct cudaPitchedPtr){source, sizeof source[0], W, H};
+    p.dstArray = array;
+    p.extent = extent3(W, H, 1);
+    p.kind = cudaMemcpyHostToDevice;
+    OK(cudaGraphAddMemcpyNode(&in, graph, NULL, 0, &p));
+    OK(cudaGraphMemcpyNodeGetParams(in, &got));
+    cr_assert(got.dstArray == array && got.srcArray == NULL && got.srcPtr.ptr == source &&
+              got.extent.width == W && got.extent.height == H);
+    p = (struct cudaMemcpy3DParms){0};
+    p.srcArray = array;
+    p.dstPtr = (struct cudaPitchedPtr){back, sizeof back[0], W, H};
+    p.extent = extent3(W, H, 1);
+    p.kind = cudaMemcpyDeviceToHost;
+    OK(cudaGraphAddMemcpyNode(&out, graph, &in, 1, &p));
+    OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int round = 0; round < 2; round++) {
+        memset(back, 0, sizeof back);
+        source[2][3] += 0.5f;
+        OK(cudaGraphLaunch(exec, stream));
+        OK(cudaStreamSynchronize(stream));
+        cr_assert(memcmp(source, back, sizeof back) == 0);
+    }
+    p.extent.width = W + 1;
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&out, graph, &in, 1, &p));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFreeArray(array));
+}
+
 static void *churn(void *argument)
 {
     unsigned seed = (unsigned)(uintptr_t)argument;
