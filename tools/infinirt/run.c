@@ -15,7 +15,6 @@
 #include "layout.h"
 #include "settings.h"
 #include "verb.h"
-#include "shim/dispatch/backend.h"
 
 enum { OPTION_CUDA = 1 };
 
@@ -106,16 +105,23 @@ static bool prepend(const char *name, const char *first, char separator)
     return good;
 }
 
-// Our libcuda.so.1 stands in for the driver only where there is none: on the cpu backend.
-static bool wants_driver(void)
+// Our libcuda.so.1 stands in for the driver only where there is none: when the cpu backend is asked
+// for, or is the only one in this installation.
+static bool wants_driver(const char *folder)
 {
-    struct irt_info_backend info;
-    for (size_t i = 0; irt_info_backend(i, &info); i++) {
-        if (info.chosen) {
-            return strcmp(info.name, "cpu") == 0;
+    const char *backend = getenv("INFINIRT_BACKEND");
+    if (backend && backend[0] != '\0') {
+        return strcmp(backend, "cpu") == 0;
+    }
+    static const char *const others[] = {"nvidia", "ascend", "metax"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char file[PATH_MAX + 64];
+        snprintf(file, sizeof file, "%s/backends/libirt-%s.so", folder, others[i]);
+        if (access(file, F_OK) == 0) {
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
 static bool set_front(const bool *wanted)
@@ -126,7 +132,7 @@ static bool set_front(const bool *wanted)
         return false;
     }
     snprintf(driver, sizeof driver, "%s/driver", folder);
-    if ((wants_driver() && !prepend("LD_LIBRARY_PATH", driver, ':')) ||
+    if ((wants_driver(folder) && !prepend("LD_LIBRARY_PATH", driver, ':')) ||
         !prepend("LD_LIBRARY_PATH", folder, ':')) {
         complain("out of memory");
         return false;
