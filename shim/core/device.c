@@ -13,15 +13,16 @@
 #include "irt_core.h"
 #include "shim/core/context.h"
 #include "shim/core/api_rules.h"
-#include "shim/core/event.h"
 #include "shim/core/array.h"
+#include "shim/core/event.h"
+#include "shim/core/graph.h"
 #include "shim/core/memory.h"
 #include "shim/core/module.h"
 #include "shim/core/pool.h"
 #include "shim/core/stream.h"
-#include "shim/dispatch/backend.h"
 #include "shim/core/texref.h"
 #include "shim/core/texture.h"
+#include "shim/dispatch/backend.h"
 #include "shim/dispatch/entry.h"
 #include "shim/util/env.h"
 #include "shim/util/log.h"
@@ -382,6 +383,10 @@ cudaError_t irt_core_cudaDeviceReset(void)
     if (error) {
         return error;
     }
+    irt_graph_reset_device(device);
+    irt_texref_reset_device(device);
+    irt_texture_reset_device(device);
+    irt_array_reset_device(device);
     irt_module_reset_device(device);
     irt_event_reset_device(device);
     irt_context_reset_device(device);
@@ -397,9 +402,6 @@ cudaError_t irt_core_cudaDeviceReset(void)
         irt_mutex_lock(&devices[i].lock);
         devices[i].peers &= ~(1ull << device->ordinal);
         irt_mutex_unlock(&devices[i].lock);
-    irt_texref_reset_device(device);
-    irt_texture_reset_device(device);
-    irt_array_reset_device(device);
     }
     atomic_fetch_add(&device->generation, 1);
     atomic_store(&device->active, false);

@@ -174,6 +174,53 @@ void irt_graph_release(struct irt_graph *graph)
     free(graph);
 }
 
+// ---- reset of a device ----
+
+struct reset {
+    const struct irt_device *device;
+    struct irt_graph *closed;
+    bool found; // by look_for_device in the graph at hand
+};
+
+static void look_for_device(struct irt_node *node, void *context)
+{
+    struct reset *reset = context;
+    enum cudaGraphNodeType type = node->params.type;
+    reset->found |= node->params.device == reset->device && type != cudaGraphNodeTypeEmpty &&
+                    type != cudaGraphNodeTypeHost && type != cudaGraphNodeTypeGraph;
+}
+
+static void close_if_affected(void *handle, void *object, void *context)
+{
+    struct irt_graph *graph = object;
+    struct reset *reset = context;
+    (void)handle;
+    // Graphs inside others go with them; none is captured where a device can be reset.
+    if (!graph->handle || graph->owner || graph->capture) {
+        return;
+    }
+    reset->found = false;
+    irt_graph_each_locked(graph, look_for_device, reset);
+    if (reset->found) {
+        irt_graph_close_locked(graph);
+        graph->next_closed = reset->closed;
+        reset->closed = graph;
+    }
+}
+
+void irt_graph_reset_device(struct irt_device *device)
+{
+    struct reset reset = {.device = device};
+    irt_mutex_lock(&irt_graph_lock);
+    irt_handle_each(&graphs, close_if_affected, &reset);
+    irt_mutex_unlock(&irt_graph_lock);
+    while (reset.closed) {
+        struct irt_graph *graph = reset.closed;
+        reset.closed = graph->next_closed;
+        irt_graph_release(graph);
+    }
+}
+
 // ---- edges ----
 
 static bool push_edge(struct irt_edges *edges, struct irt_node *node, const cudaGraphEdgeData *data)

@@ -214,6 +214,7 @@ struct irt_graph {
     size_t condition_count;
     struct irt_object_reference *objects;
     size_t object_count;
+    struct irt_graph *next_closed; // scratch of irt_graph_reset_device
 };
 
 // A new empty graph; with a handle if `visible`. cudaErrorMemoryAllocation. Lock: not needed.
@@ -224,6 +225,10 @@ cudaError_t irt_graph_new(bool visible, struct irt_graph **ret_graph);
 // allowed.
 void irt_graph_close_locked(struct irt_graph *graph);
 void irt_graph_release(struct irt_graph *graph);
+
+// cudaDeviceReset, before code and memory go: destroys every graph that has nodes of the device (any
+// but empty and host nodes). All work has ended. No lock.
+void irt_graph_reset_device(struct irt_device *device);
 
 // The graph of a handle; cudaErrorInvalidValue for anything else.
 cudaError_t irt_graph_find_locked(cudaGraph_t handle, struct irt_graph **ret_graph);

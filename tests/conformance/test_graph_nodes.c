@@ -18,7 +18,7 @@ static struct cudaKernelNodeParams fill_params(void **arguments)
                                          .kernelParams = arguments};
 }
 
-Test(graph_nodes, kernel_arguments_are_copied)
+KERNEL_TEST(graph_nodes, kernel_arguments_are_copied)
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), clone;
@@ -74,7 +74,7 @@ Test(graph_nodes, kernel_arguments_are_copied)
     OK(cudaFree(kept));
 }
 
-Test(graph_nodes, kernel_errors)
+KERNEL_TEST(graph_nodes, kernel_errors)
 {
     kernels_register();
     cudaGraph_t graph = new_graph();
@@ -135,7 +135,7 @@ Test(graph_nodes, kernel_errors)
     OK(cudaGraphDestroy(graph));
 }
 
-Test(graph_nodes, kernel_attributes)
+KERNEL_TEST(graph_nodes, kernel_attributes)
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), clone;
@@ -216,7 +216,7 @@ Test(graph_nodes, kernel_attributes)
 }
 
 // The code outlives its registration as long as a node needs it.
-Test(graph_nodes, kernel_of_an_unregistered_module)
+KERNEL_TEST(graph_nodes, kernel_of_an_unregistered_module)
 {
     kernels_register();
     cudaGraph_t graph = new_graph();
@@ -231,9 +231,40 @@ Test(graph_nodes, kernel_of_an_unregistered_module)
     OK(cudaGraphDestroy(graph));
 }
 
+// What the reset of a device takes along: graphs with nodes of that device.
+Test(graph_nodes, device_reset)
+{
+    kernels_register();
+    cudaGraph_t graph = new_graph(), plain = new_graph(), parent = new_graph(), elsewhere;
+    cudaGraphNode_t node, child, other;
+    struct cudaKernelNodeParams params = {.func = (void *)kernel_stub(KERNEL_EMPTY),
+                                          .gridDim = dim(1, 1, 1),
+                                          .blockDim = dim(1, 1, 1)},
+                                got;
+    cudaKernelNodeAttrValue value;
+    OK(cudaGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    OK(cudaGraphAddChildGraphNode(&child, parent, NULL, 0, graph));
+    other = empty_node(plain, NULL, 0);
+    elsewhere = new_graph();
+    OK(cudaSetDevice(1));
+    OK(cudaGraphAddKernelNode(&other, elsewhere, NULL, 0, &params));
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceReset());
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeGetParams(node, &got));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphKernelNodeGetAttribute(node, cudaKernelNodeAttributeCooperative, &value));
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroy(graph));
+    EXPECT(cudaErrorInvalidValue, cudaGraphDestroy(parent));
+    cr_assert(node_count(plain) == 1);
+    OK(cudaGraphKernelNodeGetAttribute(other, cudaKernelNodeAttributeCooperative, &value));
+    OK(cudaGraphDestroy(elsewhere));
+    OK(cudaGraphAddKernelNode(&node, plain, NULL, 0, &params));
+    OK(cudaGraphDestroy(plain));
+}
+
 // ---- copies ----
 
-Test(graph_nodes, copies)
+KERNEL_TEST(graph_nodes, copies)
 {
     kernels_register();
     cudaGraph_t graph = new_graph();
@@ -631,7 +662,7 @@ Test(graph_nodes, allocation_errors)
 
 #if CUDART_VERSION >= 13020
 // A node may name the execution context of a device instead of the current device.
-Test(graph_nodes, execution_contexts)
+KERNEL_TEST(graph_nodes, execution_contexts)
 {
     kernels_register();
     cudaGraph_t graph = new_graph();
@@ -674,7 +705,7 @@ static cudaGraphNode_t add_given(cudaGraph_t graph, struct cudaGraphNodeParams *
     return node;
 }
 
-Test(graph_nodes, all_types_by_one_function)
+KERNEL_TEST(graph_nodes, all_types_by_one_function)
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), inner = new_graph(), child;
@@ -787,7 +818,7 @@ Test(graph_nodes, child_that_is_moved)
 // ---- conditional nodes (12.3; else, switch 12.8) ----
 
 #if CUDART_VERSION >= 12080
-Test(graph_nodes, conditionals)
+KERNEL_TEST(graph_nodes, conditionals)
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), foreign = new_graph(), body;
