@@ -28,8 +28,8 @@ Test(errors, instructions_that_are_only_parsed)
     expect_error("", "barrier.cluster.arrive;", "'barrier.cluster'", "barrier.cluster");
     expect_error("", "mapa.u64 %rd1, %rd2, %r1;", "'mapa' is not compiled", "mapa.u64");
     expect_error("", "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", "'movmatrix'", "movmatrix");
-    expect_error("", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];", "'tex'",
-                 "tex.2d");
+    expect_error("", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}], %f3;",
+                 "depth compare", "tex.2d");
 }
 
 Test(errors, place_of_the_line)

@@ -183,7 +183,7 @@ static const struct {
     {".global .b8 v[3] = {0, 0xFF00(a), 0xFF(generic(a)+8)};", 3, 1, 2, 1, 0},
     {".extern .shared .align 16 .b8 v[];", 0, 16, 0, 0, 0},
     {".extern .global .u32 v[4]; .visible .global .u32 v[4] = {1};", 16, 4, 1, 0, 1},
-    {".global .texref v;", 0, 8, 0, 0, 0},
+    {".global .texref v;", 8, 8, 0, 0, 0},
 };
 
 Test(tree, variables)
