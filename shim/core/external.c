@@ -63,10 +63,10 @@ static cudaError_t check_descriptor(int fd, uint64_t size)
     return cudaSuccess;
 }
 
-cudaError_t irt_core_cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
+cudaError_t irt_core_cudaImportExternalMemory(cudaExternalMemory_t *extMem,
                                               const struct cudaExternalMemoryHandleDesc *desc)
 {
-    if (!extMem_out || !desc || (desc->flags & ~(unsigned)cudaExternalMemoryDedicated) != 0) {
+    if (!extMem || !desc || (desc->flags & ~(unsigned)cudaExternalMemoryDedicated) != 0) {
         return cudaErrorInvalidValue;
     }
     cudaError_t error = check_type(desc->type);
@@ -96,7 +96,7 @@ cudaError_t irt_core_cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
         free(memory); // the descriptor is still the caller's
         return cudaErrorMemoryAllocation;
     }
-    *extMem_out = handle;
+    *extMem = handle;
     return cudaSuccess;
 }
 

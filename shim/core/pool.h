@@ -90,8 +90,8 @@ struct irt_pool_place irt_pool_device_place(struct irt_device *device);
 cudaError_t irt_pool_create_shared(const struct irt_pool_place *place, size_t max_size,
                                    cudaMemPool_t *ret_pool);
 
-// Memory for work that is enqueued in `stream` from now on; entered in the map. size > 0. On success
-// the caller's reference of the pool passes to the block.
+// Memory for work that is enqueued in `stream` from now on; entered in the map. size > 0. On
+// success the caller's reference of the pool passes to the block.
 cudaError_t irt_pool_alloc(struct irt_pool *pool, struct irt_stream *stream, size_t size,
                            void **ret_ptr);
 

@@ -86,10 +86,10 @@ static struct irt_timeline *map_timeline(int fd)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-cudaError_t irt_core_cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem_out,
+cudaError_t irt_core_cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem,
                                                  const struct cudaExternalSemaphoreHandleDesc *desc)
 {
-    if (!extSem_out || !desc || desc->flags != 0) {
+    if (!extSem || !desc || desc->flags != 0) {
         return cudaErrorInvalidValue;
     }
     cudaError_t error = check_type(desc->type);
@@ -117,7 +117,7 @@ cudaError_t irt_core_cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem
         }
         return cudaErrorMemoryAllocation;
     }
-    *extSem_out = handle;
+    *extSem = handle;
     return cudaSuccess;
 }
 
@@ -144,7 +144,7 @@ static void signal_one(const struct semaphore *semaphore, uint64_t value)
         written = write(semaphore->fd, &one, sizeof one);
     } while (written < 0 && errno == EINTR);
     if (written < 0 && errno != EAGAIN) { // EAGAIN: as full as it can be, which is signaled
-        IRT_LOG("semaphore", IRT_LOG_ERROR, "an eventfd cannot be signaled: %s", strerror(errno));
+        irt_log("semaphore", IRT_LOG_ERROR, "an eventfd cannot be signaled: %s", strerror(errno));
     }
 }
 
@@ -176,7 +176,7 @@ static void wait_one(const struct semaphore *semaphore, uint64_t value)
             }
         }
     }
-    IRT_LOG("semaphore", IRT_LOG_ERROR, "an eventfd cannot be waited for: %s", strerror(errno));
+    irt_log("semaphore", IRT_LOG_ERROR, "an eventfd cannot be waited for: %s", strerror(errno));
 }
 
 struct irt_semaphore_operation {
