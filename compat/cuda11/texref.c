@@ -221,13 +221,18 @@ cudaError_t irt_compat11_cudaBindSurfaceToArray(const struct irt11_surfaceRefere
                                                 const struct cudaChannelFormatDesc *desc)
 {
     struct cudaChannelFormatDesc own;
+    unsigned flags = 0;
     cudaError_t error =
         desc ? irt_texref_check(surfref, IRT_REFERENCE_SURFACE, NULL) : cudaErrorInvalidValue;
-    if (!error && irt_core_cudaGetChannelDesc(&own, array)) {
+    if (!error && irt_core_cudaArrayGetInfo(&own, NULL, &flags, (cudaArray_t)array)) {
         error = cudaErrorInvalidValue;
     }
     if (!error && !same_format(&own, desc)) {
         error = cudaErrorInvalidChannelDescriptor;
+    }
+    // "must be set in order to bind surfaces to the CUDA array" (driver_types.h)
+    if (!error && !(flags & cudaArraySurfaceLoadStore)) {
+        error = cudaErrorInvalidValue;
     }
     if (error) {
         return error;

@@ -36,6 +36,7 @@ static struct object *objects;
 struct source {
     struct irtb_image image;
     enum irt_format_class class;
+    int bits; // of a channel of the plain formats
     enum irt_array_shape shape;
     struct cudaExtent extent;
     unsigned flags;
@@ -54,6 +55,7 @@ static cudaError_t describe_array(const struct cudaResourceDesc *resource, struc
                                         .level = array->level,
                                         .format = array->desc},
                               .class = irt_format_class(&array->desc),
+                              .bits = array->desc.x,
                               .shape = array->shape,
                               .extent = array->extent,
                               .flags = array->flags,
@@ -74,6 +76,7 @@ static cudaError_t describe_mipmap(const struct cudaResourceDesc *resource, stru
                                         .array = mipmap->storage,
                                         .format = mipmap->desc},
                               .class = irt_format_class(&mipmap->desc),
+                              .bits = mipmap->desc.x,
                               .shape = mipmap->shape,
                               .extent = mipmap->extent,
                               .flags = mipmap->flags,
@@ -100,6 +103,7 @@ static cudaError_t check_memory(const void *ptr, const struct cudaChannelFormatD
 {
     const struct cudaDeviceProp *prop = &irt_device_current()->info.prop;
     source->class = irt_format_class(desc);
+    source->bits = desc->x;
     if (source->class == IRT_FORMAT_INVALID || source->class == IRT_FORMAT_COMPRESSED ||
         source->class == IRT_FORMAT_PLANAR) {
         return cudaErrorInvalidChannelDescriptor;
@@ -263,6 +267,9 @@ static cudaError_t check_view(const struct cudaResourceViewDesc *view, struct so
     }
     if (view->format != cudaResViewFormatNone) {
         source->class = view_class(view->format);
+        source->bits = view->format <= cudaResViewFormatSignedChar4    ? 8
+                       : view->format <= cudaResViewFormatSignedShort4 ? 16
+                                                                       : 32;
     }
     return cudaSuccess;
 }
@@ -291,9 +298,8 @@ static cudaError_t check_sampling(const struct cudaTextureDesc *texture,
     if (texture->seamlessCubemap && !(source->flags & cudaArrayCubemap)) {
         return cudaErrorInvalidValue;
     }
-    bool floats =
-        source->class != IRT_FORMAT_INTEGER ||
-        (texture->readMode == cudaReadModeNormalizedFloat && source->image.format.x <= 16);
+    bool floats = source->class != IRT_FORMAT_INTEGER ||
+                  (texture->readMode == cudaReadModeNormalizedFloat && source->bits <= 16);
     bool filters = texture->filterMode == cudaFilterModeLinear ||
                    (type == cudaResourceTypeMipmappedArray &&
                     texture->mipmapFilterMode == cudaFilterModeLinear);
@@ -309,7 +315,8 @@ cudaError_t irt_texture_create(const struct cudaResourceDesc *resource,
     if (!irt_backend()->texture_create) {
         return irt_unsupported("textures");
     }
-    cudaError_t error = describe(resource, &source);
+    // "Flags (must be zero)"
+    cudaError_t error = resource->flags ? cudaErrorInvalidValue : describe(resource, &source);
     if (error) {
         // cudaErrorInvalidResourceHandle is documented for surfaces only.
         return error == cudaErrorInvalidResourceHandle ? cudaErrorInvalidValue : error;
@@ -331,15 +338,17 @@ cudaError_t irt_surface_create(const struct cudaResourceDesc *resource, uint64_t
     if (!irt_backend()->surface_create) {
         return irt_unsupported("surfaces");
     }
-    if (resource->resType != cudaResourceTypeArray) {
+    if (resource->resType != cudaResourceTypeArray || resource->flags) {
         return cudaErrorInvalidValue;
     }
     cudaError_t error = describe_array(resource, &source);
     if (error) {
         return error;
     }
-    if (!(source.flags & cudaArraySurfaceLoadStore)) {
-        return cudaErrorInvalidValue;
+    // Objects work on arrays without cudaArraySurfaceLoadStore, too (cuda-samples,
+    // bindlessTexture).
+    if (source.class == IRT_FORMAT_COMPRESSED) {
+        return cudaErrorInvalidChannelDescriptor;
     }
     return irt_backend()->surface_create(irt_device_current()->id, &source.image, ret_object);
 }

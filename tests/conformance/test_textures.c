@@ -362,6 +362,17 @@ Test(textures, resource_views)
     ACCEPT(&resource, &texture, &view);
     view.format = cudaResViewFormatUnsignedShort4;
     ACCEPT(&resource, &texture, &view);
+    // What the view reads decides whether it can be filtered.
+    texture.filterMode = cudaFilterModeLinear;
+    REFUSE(cudaErrorInvalidFilterSetting, &resource, &texture, &view);
+    texture.readMode = cudaReadModeNormalizedFloat;
+    ACCEPT(&resource, &texture, &view);
+    view.format = cudaResViewFormatSignedInt2;
+    REFUSE(cudaErrorInvalidFilterSetting, &resource, &texture, &view);
+    view.format = cudaResViewFormatHalf4;
+    ACCEPT(&resource, &texture, &view);
+    texture.filterMode = cudaFilterModePoint;
+    texture.readMode = cudaReadModeElementType;
     view.format = cudaResViewFormatFloat1; // another size
     REFUSE(cudaErrorInvalidValue, &resource, &texture, &view);
     view.format = (enum cudaResourceViewFormat)0x23;
@@ -437,8 +448,24 @@ Test(textures, surfaces)
     EXPECT(cudaErrorInvalidValue, cudaGetSurfaceObjectResourceDesc(&got, object));
     EXPECT(cudaErrorInvalidValue, cudaCreateSurfaceObject(NULL, &resource));
     EXPECT(cudaErrorInvalidValue, cudaCreateSurfaceObject(&other, NULL));
-    resource = array_resource(plain); // without cudaArraySurfaceLoadStore
+    resource = array_resource(plain); // works without cudaArraySurfaceLoadStore, too
+    OK(cudaCreateSurfaceObject(&object, &resource));
+    OK(cudaDestroySurfaceObject(object));
+#if CUDART_VERSION >= 13000
+    resource.flags = 1; // "must be zero"
     EXPECT(cudaErrorInvalidValue, cudaCreateSurfaceObject(&other, &resource));
+    struct cudaTextureDesc texture;
+    memset(&texture, 0, sizeof texture);
+    REFUSE(cudaErrorInvalidValue, &resource, &texture, NULL);
+#endif
+#if CUDART_VERSION >= 11050
+    const struct cudaChannelFormatDesc bc1 = {8, 8, 8, 8,
+                                              cudaChannelFormatKindUnsignedBlockCompressed1};
+    cudaArray_t blocks = make(&bc1, extent3(8, 8, 0), 0);
+    resource = array_resource(blocks);
+    EXPECT(cudaErrorInvalidChannelDescriptor, cudaCreateSurfaceObject(&other, &resource));
+    OK(cudaFreeArray(blocks));
+#endif
     resource = array_resource((cudaArray_t)&got);
     EXPECT(cudaErrorInvalidResourceHandle, cudaCreateSurfaceObject(&other, &resource));
     OK(cudaMallocMipmappedArray(&mipmap, &f32, extent3(8, 4, 0), 4, cudaArraySurfaceLoadStore));
@@ -1118,7 +1145,8 @@ Test(textures, references)
                         0, 0));
     OK(cudaMemcpyFromArray(&stored, array, 0, 0, sizeof stored, cudaMemcpyDeviceToHost));
     cr_assert(stored == 0x40490fdb);
-    EXPECT(cudaErrorInvalidValue, cudaBindSurfaceToArray(&surface_reference, words, &s32));
+    EXPECT(cudaErrorInvalidValue,
+           cudaBindSurfaceToArray(&surface_reference, words, &s32)); // no flag
     EXPECT(cudaErrorInvalidValue, cudaBindSurfaceToArray(&surface_reference, NULL, &f32));
     EXPECT(cudaErrorInvalidSurface, cudaBindSurfaceToArray(&unknown_surface, array, &f32));
 
