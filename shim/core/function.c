@@ -109,6 +109,7 @@ cudaError_t irt_core_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, cons
     struct irtb_function_info info; // asked anew: attributes can be set
     e = irt_backend()->function_info(loaded->function, &info);
     if (!e) {
+        irt_kernel_limit(kernel, &info);
         *attr = info.attributes;
     }
     irt_kernel_put(kernel);

@@ -266,13 +266,16 @@ cudaError_t irt_module_variable(struct irt_module *module, const char *name, boo
 
 // ---- kernels ----
 
-// What the loader of a module said about its launches.
-static void apply_limits(const struct irt_module_limits *limits, struct irtb_function_info *info)
+void irt_kernel_limit(const struct irt_kernel *kernel, struct irtb_function_info *info)
 {
+    const struct irt_module_limits *limits = &kernel->module->limits;
     bool said = info->max_block[0] || info->required_block[0];
     if (limits->max_threads && (!said || limits->override)) {
         info->max_block[0] = limits->max_threads;
         info->max_block[1] = info->max_block[2] = 1;
+        if (limits->max_threads < (unsigned)info->attributes.maxThreadsPerBlock) {
+            info->attributes.maxThreadsPerBlock = (int)limits->max_threads;
+        }
     }
 }
 
@@ -292,7 +295,7 @@ static cudaError_t load_kernel(struct irt_kernel *kernel, struct irtb_module *co
         free(loaded);
         return e;
     }
-    apply_limits(&kernel->module->limits, &loaded->info);
+    irt_kernel_limit(kernel, &loaded->info);
     atomic_init(&loaded->dynamic_shared_max, loaded->info.attributes.maxDynamicSharedSizeBytes);
     *ret_loaded = loaded;
     return cudaSuccess;

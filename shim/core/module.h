@@ -50,6 +50,9 @@ struct irt_loaded {
 cudaError_t irt_kernel_load(struct irt_kernel *kernel, struct irt_device *device,
                             struct irt_loaded **ret_loaded);
 
+// Puts what the loader of the kernel's module said about launches into what the backend says.
+void irt_kernel_limit(const struct irt_kernel *kernel, struct irtb_function_info *info);
+
 // Whether the kernel was loaded on the device already.
 bool irt_kernel_is_loaded(const struct irt_kernel *kernel, const struct irt_device *device);
 

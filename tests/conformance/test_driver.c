@@ -164,6 +164,24 @@ Test(driver, versions)
            cudaGetDriverEntryPointByVersion("cuInit", &function, 99000, 0, &result));
 }
 
+cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char *, void **, unsigned,
+                                                  unsigned long long,
+                                                  enum cudaDriverEntryPointQueryResult *);
+
+Test(driver, per_thread_default_stream)
+{
+    void *function = NULL, *twin = NULL, *same = NULL;
+    OK(cudaGetDriverEntryPointByVersion("cuMemcpyHtoD", &function, 12000, cudaEnableDefault, NULL));
+    OK(cudaGetDriverEntryPointByVersion_ptsz("cuMemcpyHtoD", &twin, 12000, cudaEnableDefault,
+                                             NULL));
+    OK(cudaGetDriverEntryPointByVersion("cuMemcpyHtoD", &same, 12000,
+                                        cudaEnablePerThreadDefaultStream, NULL));
+    cr_assert(twin == same && twin != function);
+    OK(cudaGetDriverEntryPointByVersion_ptsz("cuMemcpyHtoD", &same, 12000, cudaEnableLegacyStream,
+                                             NULL));
+    cr_assert(same == function);
+}
+
 // What PyTorch, NCCL and CUTLASS ask for.
 Test(driver, what_clients_ask_for)
 {
@@ -342,7 +360,7 @@ static unsigned read_back(CUdeviceptr ptr)
     return value;
 }
 
-Test(driver, modules_and_launches)
+KERNEL_TEST(driver, modules_and_launches)
 {
     CUmodule module = NULL;
     CUfunction add = NULL;
@@ -396,7 +414,7 @@ Test(driver, modules_and_launches)
     CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuModuleLoadData()(NULL, text));
 }
 
-Test(driver, linker)
+KERNEL_TEST(driver, linker)
 {
     CUlinkState state = NULL;
     CUmodule module = NULL;
@@ -611,7 +629,7 @@ Test(driver, memory_is_mapped_twice)
     cr_assert(attributes.type == cudaMemoryTypeUnregistered);
 }
 
-Test(driver, kernels_use_mapped_memory)
+KERNEL_TEST(driver, kernels_use_mapped_memory)
 {
     CUmemGenericAllocationHandle memory[3];
     CUmemAllocationProp prop = on_device(0, 0);
@@ -640,7 +658,7 @@ Test(driver, kernels_use_mapped_memory)
     CU_OK(get_cuMemAddressFree()(range, 64 * MIB));
 }
 
-Test(driver, access_faults)
+KERNEL_TEST(driver, access_faults)
 {
     CUmemGenericAllocationHandle memory = 0;
     CUmemAllocationProp prop = on_device(0, 0);
@@ -1048,7 +1066,7 @@ static const char reader[] =
     "  tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd0, {%f4, %f5}];\n"
     "  st.global.f32 [%rd1], %f0; ret; }\n";
 
-Test(driver, arrays_and_textures)
+KERNEL_TEST(driver, arrays_and_textures)
 {
     enum { W = 8, H = 4 };
     CUarray array = NULL;

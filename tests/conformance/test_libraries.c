@@ -79,7 +79,7 @@ static unsigned run_read(cudaKernel_t kernel)
     return value;
 }
 
-Test(libraries, ptx_text_runs)
+KERNEL_TEST(libraries, ptx_text_runs)
 {
     unsigned *out = NULL, n = 3;
     cudaLibrary_t library = load(text);
@@ -99,7 +99,7 @@ Test(libraries, ptx_text_runs)
     EXPECT(cudaErrorInvalidResourceHandle, cudaLibraryGetKernel(&add, library, "add"));
 }
 
-Test(libraries, fat_binary_and_wrapper)
+KERNEL_TEST(libraries, fat_binary_and_wrapper)
 {
     size_t size = 0;
     unsigned char *image = ptx_image(text, &size);
@@ -120,7 +120,7 @@ Test(libraries, fat_binary_and_wrapper)
     OK(cudaLibraryUnload(wrapped));
 }
 
-Test(libraries, kernels_are_listed)
+KERNEL_TEST(libraries, kernels_are_listed)
 {
     unsigned count = 0;
     cudaKernel_t kernels[8] = {NULL};
@@ -148,7 +148,7 @@ Test(libraries, kernels_are_listed)
     EXPECT(cudaErrorInvalidResourceHandle, cudaLibraryGetKernel(kernels, NULL, "add"));
 }
 
-Test(libraries, what_a_kernel_takes)
+KERNEL_TEST(libraries, what_a_kernel_takes)
 {
     size_t offset = 99, size = 99;
     struct cudaFuncAttributes attributes;
@@ -164,7 +164,7 @@ Test(libraries, what_a_kernel_takes)
     cr_assert(same == add, "a cudaKernel_t stands for itself");
 }
 
-Test(libraries, variables)
+KERNEL_TEST(libraries, variables)
 {
     unsigned *ptr = NULL, value = 100;
     size_t size = 0;
@@ -199,7 +199,7 @@ Test(libraries, variables)
     cr_assert(attributes.type == cudaMemoryTypeUnregistered, "gone with its library");
 }
 
-Test(libraries, unified_functions_are_not_there)
+KERNEL_TEST(libraries, unified_functions_are_not_there)
 {
     void *function = NULL;
     cudaLibrary_t library = load(text);
@@ -209,7 +209,7 @@ Test(libraries, unified_functions_are_not_there)
     EXPECT(cudaErrorInvalidResourceHandle, cudaLibraryGetUnifiedFunction(&function, NULL, "add"));
 }
 
-Test(libraries, every_device_has_its_own_variables)
+KERNEL_TEST(libraries, every_device_has_its_own_variables)
 {
     unsigned *first = NULL, *second = NULL, *shared_first = NULL, *shared_second = NULL;
     size_t size;
@@ -233,7 +233,7 @@ Test(libraries, every_device_has_its_own_variables)
     OK(cudaLibraryUnload(library));
 }
 
-Test(libraries, attributes_for_a_device)
+KERNEL_TEST(libraries, attributes_for_a_device)
 {
     unsigned *out = NULL;
     struct cudaDeviceProp prop;
@@ -264,7 +264,7 @@ Test(libraries, attributes_for_a_device)
 }
 
 // Kernels that still run when their library goes finish; unloading waits for them.
-Test(libraries, unloading_waits)
+KERNEL_TEST(libraries, unloading_waits)
 {
     unsigned *flag = NULL, *out = NULL;
     cudaStream_t stream, other;
@@ -284,7 +284,7 @@ Test(libraries, unloading_waits)
     cr_assert(*out == 0xffffffffu);
 }
 
-Test(libraries, reset_loads_anew)
+KERNEL_TEST(libraries, reset_loads_anew)
 {
     unsigned *ptr = NULL;
     size_t size;
@@ -311,7 +311,7 @@ static cudaError_t load_file(cudaLibrary_t *library, const char *path)
     return cudaLibraryLoadFromFile(library, path, NULL, NULL, 0, NULL, NULL, 0);
 }
 
-Test(libraries, files)
+KERNEL_TEST(libraries, files)
 {
     char folder[] = "/tmp/infinirt-libraries-XXXXXX", path[64];
     static const unsigned char machine[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
@@ -366,7 +366,7 @@ static cudaError_t try_code(const void *code)
     return error;
 }
 
-Test(libraries, damaged_code)
+KERNEL_TEST(libraries, damaged_code)
 {
     static const char garbage[64] = "\x01\x02\x03\x04";
     static const unsigned char machine[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
@@ -394,7 +394,7 @@ Test(libraries, damaged_code)
 }
 
 // Code right before memory that is not there.
-Test(libraries, code_at_the_edge)
+KERNEL_TEST(libraries, code_at_the_edge)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 0;
     unsigned char *image = ptx_image(text, &size);
@@ -420,7 +420,7 @@ Test(libraries, code_at_the_edge)
     free(image);
 }
 
-Test(libraries, every_byte_of_the_headers)
+KERNEL_TEST(libraries, every_byte_of_the_headers)
 {
     enum { HEADERS = 16 + 0x50 };
     size_t size = 0;
@@ -440,7 +440,7 @@ Test(libraries, every_byte_of_the_headers)
 
 // ---- options ----
 
-Test(libraries, logs)
+KERNEL_TEST(libraries, logs)
 {
     char info[256], error[256], tiny[8];
     float time;
@@ -485,7 +485,7 @@ Test(libraries, logs)
     cr_assert(strstr(error, "PTX"), "%s", error);
 }
 
-Test(libraries, options_are_checked)
+KERNEL_TEST(libraries, options_are_checked)
 {
     cudaLibrary_t library = NULL;
     enum cudaJitOption option = cudaJitMaxRegisters;
@@ -527,7 +527,7 @@ Test(libraries, options_are_checked)
     }
 }
 
-Test(libraries, most_threads_of_a_block)
+KERNEL_TEST(libraries, most_threads_of_a_block)
 {
     unsigned *out = NULL, n = 1;
     cudaLibrary_t library = NULL;
@@ -537,13 +537,16 @@ Test(libraries, most_threads_of_a_block)
     OK(cudaMalloc((void **)&out, sizeof *out));
     void *arguments[] = {&out, &n};
     const void *add = (const void *)kernel_of(library, "add");
+    struct cudaFuncAttributes attributes;
+    OK(cudaFuncGetAttributes(&attributes, add));
+    cr_assert(attributes.maxThreadsPerBlock == 64);
     OK(cudaLaunchKernel(add, dim(1, 1, 1), dim(64, 1, 1), arguments, 0, 0));
     EXPECT(cudaErrorInvalidValue,
            cudaLaunchKernel(add, dim(1, 1, 1), dim(65, 1, 1), arguments, 0, 0));
     OK(cudaDeviceSynchronize());
 }
 
-Test(libraries, library_options)
+KERNEL_TEST(libraries, library_options)
 {
     cudaLibrary_t library = NULL;
     struct cudalibraryHostUniversalFunctionAndDataTable table = {NULL, 0, NULL, 0};
@@ -582,7 +585,7 @@ static void *load_and_run(void *argument)
     return NULL;
 }
 
-Test(libraries, many_threads)
+KERNEL_TEST(libraries, many_threads)
 {
     pthread_t threads[4];
     int failed[4] = {0};
