@@ -296,6 +296,28 @@ class Objects:
         struct.pack_into('<iii', desc, 0, 9, 0, self.memory_file())  # timeline semaphore
         return self.pointer('cudaImportExternalSemaphore', desc)
 
+    def make_semlist(self):
+        return (ctypes.c_void_p * 1)(self.get('extsem').value)
+
+    def semaphore_node(self, function):
+        params = zeros(64)
+        self.keep += [zeros(), self.get('semlist')]
+        struct.pack_into('<QQI', params, 0, ctypes.addressof(self.keep[-1]),
+                         ctypes.addressof(self.keep[-2]), 1)
+        return self.node_of(function, params)
+
+    def make_signode(self):
+        return self.semaphore_node('cudaGraphAddExternalSemaphoresSignalNode')
+
+    def make_waitnode(self):
+        return self.semaphore_node('cudaGraphAddExternalSemaphoresWaitNode')
+
+    def make_sigexec(self):
+        return self.exec_of('signode')
+
+    def make_waitexec(self):
+        return self.exec_of('waitnode')
+
     def make_registered(self):
         self.check('cudaHostRegister', self.get('host'), ctypes.c_size_t(4096), 0)
         return self.get('host')

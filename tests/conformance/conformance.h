@@ -20,6 +20,15 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
+// A test that launches kernels or loads code: left out of builds without the compiler
+// (-Dkernels=disabled), where everything else of the suite still runs.
+#ifdef NO_KERNELS
+#define KERNEL_TEST(suite, name, ...) \
+    static void __attribute__((unused)) suite##_##name##_needs_kernels(void)
+#else
+#define KERNEL_TEST Test
+#endif
+
 // The call must answer `code`.
 #define EXPECT(code, call)                                                               \
     do {                                                                                 \

@@ -102,7 +102,7 @@ static void host_add(void *argument)
     ++*(int *)argument;
 }
 
-Test(capture, work_is_done_at_launch_only, .init = setup)
+KERNEL_TEST(capture, work_is_done_at_launch_only, .init = setup)
 {
     int *data, values[N], calls = 0;
     cudaStream_t stream = stream_new();
@@ -153,7 +153,7 @@ Test(capture, memory_is_read_at_launch, .init = setup)
     OK(cudaFree(data));
 }
 
-Test(capture, each_operation_is_one_node, .init = setup)
+KERNEL_TEST(capture, each_operation_is_one_node, .init = setup)
 {
     int *data, host[64];
     size_t pitch;
@@ -199,7 +199,7 @@ Test(capture, each_operation_is_one_node, .init = setup)
     OK(cudaFree(box));
 }
 
-Test(capture, captured_graph_launch_is_a_child, .init = setup)
+KERNEL_TEST(capture, captured_graph_launch_is_a_child, .init = setup)
 {
     int *data, values[N];
     cudaStream_t stream = stream_new();
@@ -227,7 +227,7 @@ Test(capture, captured_graph_launch_is_a_child, .init = setup)
     OK(cudaFree(data));
 }
 
-Test(capture, fork_and_join_give_the_edges, .init = setup)
+KERNEL_TEST(capture, fork_and_join_give_the_edges, .init = setup)
 {
     int *a, *b, values[N];
     cudaStream_t first = stream_new(), second = stream_new();
@@ -262,7 +262,7 @@ Test(capture, fork_and_join_give_the_edges, .init = setup)
     OK(cudaFree(b));
 }
 
-Test(capture, per_thread_stream_captures, .init = setup)
+KERNEL_TEST(capture, per_thread_stream_captures, .init = setup)
 {
     cudaGraph_t graph;
     begin(cudaStreamPerThread);
@@ -292,7 +292,7 @@ static cudaError_t update(cudaStream_t stream, cudaGraphNode_t *nodes, size_t co
 #endif
 }
 
-Test(capture, info_and_dependencies, .init = setup)
+KERNEL_TEST(capture, info_and_dependencies, .init = setup)
 {
     cudaStream_t stream = stream_new();
     enum cudaStreamCaptureStatus s = 77;
@@ -338,7 +338,7 @@ Test(capture, info_and_dependencies, .init = setup)
 }
 
 #if CUDART_VERSION >= 12030
-Test(capture, to_an_existing_graph, .init = setup)
+KERNEL_TEST(capture, to_an_existing_graph, .init = setup)
 {
     cudaStream_t stream = stream_new();
     cudaGraph_t graph, other, ended = NULL;
@@ -368,7 +368,7 @@ Test(capture, to_an_existing_graph, .init = setup)
 }
 #endif
 
-Test(capture, allocation_and_free, .init = setup)
+KERNEL_TEST(capture, allocation_and_free, .init = setup)
 {
     int *data = NULL, values[N];
     cudaStream_t stream = stream_new();
@@ -402,7 +402,7 @@ static void expect_invalidated(cudaStream_t stream)
     OK(cudaStreamSynchronize(stream));
 }
 
-Test(capture_errors, begin_and_end, .init = setup)
+KERNEL_TEST(capture_errors, begin_and_end, .init = setup)
 {
     cudaStream_t stream = stream_new();
     cudaGraph_t graph = (cudaGraph_t)&graph;
@@ -428,7 +428,7 @@ static void callback(cudaStream_t stream, cudaError_t error, void *data)
     (void)stream, (void)error, (void)data;
 }
 
-Test(capture_errors, prohibited_on_a_capturing_stream_900, .init = setup)
+KERNEL_TEST(capture_errors, prohibited_on_a_capturing_stream_900, .init = setup)
 {
     cudaStream_t stream = stream_new();
     int *managed;
@@ -447,7 +447,7 @@ Test(capture_errors, prohibited_on_a_capturing_stream_900, .init = setup)
     OK(cudaStreamDestroy(stream));
 }
 
-Test(capture_errors, unsafe_calls_900, .init = setup)
+KERNEL_TEST(capture_errors, unsafe_calls_900, .init = setup)
 {
     cudaStream_t stream = stream_new();
     cudaEvent_t event = event_new();
@@ -489,7 +489,7 @@ Test(capture_errors, unsafe_calls_900, .init = setup)
     OK(cudaStreamDestroy(stream));
 }
 
-Test(capture_errors, merge_902, .init = setup)
+KERNEL_TEST(capture_errors, merge_902, .init = setup)
 {
     cudaStream_t first = stream_new(), second = stream_new();
     cudaEvent_t event = event_new();
@@ -504,7 +504,7 @@ Test(capture_errors, merge_902, .init = setup)
     OK(cudaStreamDestroy(second));
 }
 
-Test(capture_errors, unmatched_903_and_unjoined_904, .init = setup)
+KERNEL_TEST(capture_errors, unmatched_903_and_unjoined_904, .init = setup)
 {
     cudaStream_t first = stream_new(), second = stream_new();
     cudaEvent_t event = event_new();
@@ -532,7 +532,7 @@ Test(capture_errors, unmatched_903_and_unjoined_904, .init = setup)
     OK(cudaStreamDestroy(second));
 }
 
-Test(capture_errors, isolation_905, .init = setup)
+KERNEL_TEST(capture_errors, isolation_905, .init = setup)
 {
     cudaStream_t capturing = stream_new(), other = stream_new();
     cudaEvent_t event = event_new();
@@ -546,7 +546,7 @@ Test(capture_errors, isolation_905, .init = setup)
     OK(cudaStreamDestroy(other));
 }
 
-Test(capture_errors, implicit_906, .init = setup)
+KERNEL_TEST(capture_errors, implicit_906, .init = setup)
 {
     cudaStream_t blocking;
     int *data;
@@ -583,7 +583,7 @@ Test(capture_errors, implicit_906, .init = setup)
     OK(cudaStreamDestroy(free_stream));
 }
 
-Test(capture_errors, captured_event_907, .init = setup)
+KERNEL_TEST(capture_errors, captured_event_907, .init = setup)
 {
     cudaStream_t stream = stream_new(), other = stream_new();
     cudaEvent_t event = event_new(), timed;
@@ -629,7 +629,7 @@ Test(capture_errors, external_flags_outside_of_a_capture, .init = setup)
     OK(cudaStreamDestroy(stream));
 }
 
-Test(capture_errors, destroying_streams, .init = setup)
+KERNEL_TEST(capture_errors, destroying_streams, .init = setup)
 {
     cudaStream_t first = stream_new(), second = stream_new();
     cudaEvent_t event = event_new();
@@ -705,7 +705,7 @@ Test(capture_modes, exchange, .init = setup)
     EXPECT(cudaErrorInvalidValue, cudaThreadExchangeStreamCaptureMode(NULL));
 }
 
-Test(capture_modes, other_threads, .init = setup)
+KERNEL_TEST(capture_modes, other_threads, .init = setup)
 {
     // mode of the capture, mode of the other thread, what its cudaMalloc answers
     const struct {
@@ -778,7 +778,7 @@ static void *feed(void *argument)
     return NULL;
 }
 
-Test(capture_modes, threads_feed_one_capture, .init = setup)
+KERNEL_TEST(capture_modes, threads_feed_one_capture, .init = setup)
 {
     cudaStream_t stream = stream_new();
     pthread_t threads[4];

@@ -331,7 +331,7 @@ Test(contexts, events_of_a_context)
 }
 
 // However many blocks a kernel has: a context of one multiprocessor is one thread.
-Test(contexts, blocks_stay_inside)
+KERNEL_TEST(contexts, blocks_stay_inside)
 {
     enum { BLOCKS = 4096 };
     cudaDevResource sms = device_sms(), part;

@@ -41,7 +41,7 @@ Test(copies, round_trip_of_every_kind)
 
 // The source of a pageable copy may change as soon as the call is back, also while the stream is
 // held by earlier work.
-Test(copies, pageable_source_is_taken_at_once)
+KERNEL_TEST(copies, pageable_source_is_taken_at_once)
 {
     cudaStream_t stream;
     int *flag = NULL, *device = NULL, *sink = NULL, back = 0, source = 1234;
@@ -206,7 +206,7 @@ Test(copies, peers)
     EXPECT(cudaErrorInvalidDevice, cudaMemcpyPeer(b, 99, a, 0, sizeof value));
 }
 
-Test(copies, symbols)
+KERNEL_TEST(copies, symbols)
 {
     int value = 0;
     void *address = NULL;
@@ -243,7 +243,7 @@ Test(copies, symbols)
 }
 
 // Every device has its own copy of a __device__ variable.
-Test(copies, symbols_are_per_device)
+KERNEL_TEST(copies, symbols_are_per_device)
 {
     int count = device_count(), value;
     kernels_register();

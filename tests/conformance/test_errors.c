@@ -82,7 +82,7 @@ Test(errors, last_error_belongs_to_the_thread)
 }
 
 // NotReady is a state, not a failure: it does not become the last error.
-Test(errors, not_ready_is_no_last_error)
+KERNEL_TEST(errors, not_ready_is_no_last_error)
 {
     cudaStream_t stream;
     kernels_register();
@@ -102,7 +102,7 @@ Test(errors, not_ready_is_no_last_error)
     cr_assert(result == 5);
 }
 
-Test(errors, fault_is_sticky)
+KERNEL_TEST(errors, fault_is_sticky)
 {
     void *p = NULL;
     kernels_register();
@@ -115,7 +115,7 @@ Test(errors, fault_is_sticky)
     cr_assert(strcmp(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress") == 0);
 }
 
-Test(errors, trap_is_a_launch_failure)
+KERNEL_TEST(errors, trap_is_a_launch_failure)
 {
     kernels_register();
     OK(kernel_launch(KERNEL_TRAP, 1, 1, NULL, 0, 0));

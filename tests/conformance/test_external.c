@@ -53,7 +53,7 @@ static struct cudaExternalMemoryBufferDesc buffer_desc(size_t offset, size_t siz
     return desc;
 }
 
-Test(external, memory_is_the_files)
+KERNEL_TEST(external, memory_is_the_files)
 {
     int fd = make_memory(SIZE);
     unsigned char *host = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -451,7 +451,7 @@ ROLE(partner)
     CHECK_OK(cudaFree(data));
 }
 
-Test(external, two_processes_take_turns)
+KERNEL_TEST(external, two_processes_take_turns)
 {
     int memory_fd = make_memory(SIZE), timeline_fd = make_memory(16);
     struct process child = process_start("partner");

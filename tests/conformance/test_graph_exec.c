@@ -117,7 +117,7 @@ static cudaGraph_t adding(void)
     return graph;
 }
 
-Test(graph_exec, forms_of_instantiation, .init = setup)
+KERNEL_TEST(graph_exec, forms_of_instantiation, .init = setup)
 {
     cudaGraph_t graph = adding();
     cudaGraphExec_t exec;
@@ -162,7 +162,7 @@ Test(graph_exec, forms_of_instantiation, .init = setup)
     OK(cudaGraphDestroy(graph));
 }
 
-Test(graph_exec, wrong_handles, .init = setup)
+KERNEL_TEST(graph_exec, wrong_handles, .init = setup)
 {
     cudaGraph_t graph = adding();
     cudaGraphExec_t exec;
@@ -191,7 +191,7 @@ Test(graph_exec, empty_graph, .init = setup)
 }
 
 // The graph may change or go; the exec does what it did when it was made.
-Test(graph_exec, independent_of_its_graph, .init = setup)
+KERNEL_TEST(graph_exec, independent_of_its_graph, .init = setup)
 {
     cudaGraph_t graph = graph_new();
     cudaGraphExec_t exec;
@@ -210,7 +210,7 @@ Test(graph_exec, independent_of_its_graph, .init = setup)
     OK(cudaGraphExecDestroy(exec));
 }
 
-Test(graph_exec, every_stream, .init = setup)
+KERNEL_TEST(graph_exec, every_stream, .init = setup)
 {
     cudaGraph_t graph = adding();
     cudaGraphExec_t exec;
@@ -243,7 +243,7 @@ static void *launch_often(void *argument)
     return NULL;
 }
 
-Test(graph_exec, many_threads, .init = setup)
+KERNEL_TEST(graph_exec, many_threads, .init = setup)
 {
     cudaGraph_t graph = adding();
     cudaGraphExec_t exec;
@@ -274,7 +274,7 @@ static void wait_for_gate(void *argument)
     gate->calls++;
 }
 
-Test(graph_exec, destroyed_while_it_runs, .init = setup)
+KERNEL_TEST(graph_exec, destroyed_while_it_runs, .init = setup)
 {
     struct gate gate = {0};
     cudaGraph_t graph = graph_new();
@@ -317,7 +317,7 @@ Test(graph_exec, host_nodes_may_not_call_cuda, .init = setup)
     OK(cudaGraphDestroy(graph));
 }
 
-Test(graph_exec, legacy_stream_order, .init = setup)
+KERNEL_TEST(graph_exec, legacy_stream_order, .init = setup)
 {
     struct gate gate = {0};
     cudaGraph_t graph = graph_new();
@@ -345,7 +345,7 @@ Test(graph_exec, legacy_stream_order, .init = setup)
     OK(cudaStreamDestroy(blocking));
 }
 
-Test(graph_exec, event_nodes, .init = setup)
+KERNEL_TEST(graph_exec, event_nodes, .init = setup)
 {
     struct gate gate = {0};
     cudaGraph_t graph = graph_new();
@@ -396,7 +396,7 @@ Test(graph_exec, event_nodes, .init = setup)
     OK(cudaStreamDestroy(second));
 }
 
-Test(graph_exec, a_fault_ends_the_launch, .init = setup)
+KERNEL_TEST(graph_exec, a_fault_ends_the_launch, .init = setup)
 {
     struct gate gate = {.open = 1};
     cudaGraph_t graph = graph_new();
@@ -417,7 +417,7 @@ Test(graph_exec, a_fault_ends_the_launch, .init = setup)
 
 // ---- changing an exec ----
 
-Test(graph_update, kernel_node, .init = setup)
+KERNEL_TEST(graph_update, kernel_node, .init = setup)
 {
     cudaGraph_t graph = graph_new(), foreign = graph_new();
     cudaGraphExec_t exec;
@@ -449,7 +449,7 @@ Test(graph_update, kernel_node, .init = setup)
     OK(cudaGraphDestroy(foreign));
 }
 
-Test(graph_update, launches_under_way_are_not_affected, .init = setup)
+KERNEL_TEST(graph_update, launches_under_way_are_not_affected, .init = setup)
 {
     struct gate gate = {0};
     cudaGraph_t graph = graph_new();
@@ -480,7 +480,7 @@ static struct cudaMemcpy3DParms line(void *dst, const void *src, size_t size,
                                       .kind = kind};
 }
 
-Test(graph_update, copy_set_host_nodes, .init = setup)
+KERNEL_TEST(graph_update, copy_set_host_nodes, .init = setup)
 {
     int *values, one = 0, two = 0;
     cudaGraph_t graph = graph_new();
@@ -541,7 +541,7 @@ Test(graph_update, copy_set_host_nodes, .init = setup)
     OK(cudaFreeHost(values));
 }
 
-Test(graph_update, child_graph, .init = setup)
+KERNEL_TEST(graph_update, child_graph, .init = setup)
 {
     cudaGraph_t graph = graph_new(), child = graph_new(), next = graph_new(), longer = graph_new();
     cudaGraphExec_t exec;
@@ -570,7 +570,7 @@ Test(graph_update, child_graph, .init = setup)
 }
 
 #if CUDART_VERSION >= 11060
-Test(graph_update, enabling, .init = setup)
+KERNEL_TEST(graph_update, enabling, .init = setup)
 {
     cudaGraph_t graph = graph_new();
     cudaGraphExec_t exec;
@@ -611,7 +611,7 @@ static void refused(cudaGraphExec_t exec, cudaGraph_t graph, enum cudaGraphExecU
     cr_assert(node == culprit);
 }
 
-Test(graph_update, whole_graph, .init = setup)
+KERNEL_TEST(graph_update, whole_graph, .init = setup)
 {
     enum cudaGraphExecUpdateResult result = 77;
     cudaGraphNode_t node;
@@ -648,7 +648,7 @@ Test(graph_update, whole_graph, .init = setup)
     OK(cudaGraphExecDestroy(exec));
 }
 
-Test(graph_update, result_codes, .init = setup)
+KERNEL_TEST(graph_update, result_codes, .init = setup)
 {
     enum cudaGraphExecUpdateResult result = 77;
     cudaGraphNode_t node, empty;
@@ -696,7 +696,7 @@ Test(graph_update, result_codes, .init = setup)
     OK(cudaFreeHost(pinned));
 }
 
-Test(graph_update, cooperative_attribute, .init = setup)
+KERNEL_TEST(graph_update, cooperative_attribute, .init = setup)
 {
 #if CUDART_VERSION >= 11080
     cudaGraph_t graph = adding(), next = graph_new();
@@ -733,7 +733,7 @@ static uint64_t attribute(enum cudaGraphMemAttributeType type)
     return value;
 }
 
-Test(graph_memory, freed_in_the_graph, .init = setup)
+KERNEL_TEST(graph_memory, freed_in_the_graph, .init = setup)
 {
     int *ptr;
     cudaGraph_t graph = graph_new();
@@ -760,7 +760,7 @@ Test(graph_memory, freed_in_the_graph, .init = setup)
     cr_assert(attribute(cudaGraphMemAttrReservedMemCurrent) == 0);
 }
 
-Test(graph_memory, freed_outside, .init = setup)
+KERNEL_TEST(graph_memory, freed_outside, .init = setup)
 {
     int *ptr;
     cudaGraph_t graph = graph_new();
@@ -788,7 +788,7 @@ Test(graph_memory, freed_outside, .init = setup)
     cr_assert(attribute(cudaGraphMemAttrUsedMemCurrent) == 0);
 }
 
-Test(graph_memory, auto_free_on_launch, .init = setup)
+KERNEL_TEST(graph_memory, auto_free_on_launch, .init = setup)
 {
     int *ptr;
     cudaGraph_t graph = graph_new();
@@ -806,7 +806,7 @@ Test(graph_memory, auto_free_on_launch, .init = setup)
     OK(cudaGraphDestroy(graph));
 }
 
-Test(graph_memory, freed_in_another_graph, .init = setup)
+KERNEL_TEST(graph_memory, freed_in_another_graph, .init = setup)
 {
     int *ptr;
     cudaGraph_t graph = graph_new(), other = graph_new();
@@ -915,7 +915,7 @@ static void set_number(int *to, int value)
     OK(cudaStreamSynchronize(stream));
 }
 
-Test(graph_conditions, if_node, .init = setup_conditions)
+KERNEL_TEST(graph_conditions, if_node, .init = setup_conditions)
 {
     cudaGraph_t graph = graph_new(), body;
     cudaGraphExec_t exec;
@@ -935,7 +935,7 @@ Test(graph_conditions, if_node, .init = setup_conditions)
     OK(cudaGraphDestroy(graph));
 }
 
-Test(graph_conditions, while_node_inside_a_while_node, .init = setup_conditions)
+KERNEL_TEST(graph_conditions, while_node_inside_a_while_node, .init = setup_conditions)
 {
     cudaGraph_t graph = graph_new(), outer_body, inner_body;
     cudaGraphExec_t exec;
@@ -965,7 +965,7 @@ Test(graph_conditions, while_node_inside_a_while_node, .init = setup_conditions)
 }
 
 #if CUDART_VERSION >= 12080
-Test(graph_conditions, else_and_switch, .init = setup_conditions)
+KERNEL_TEST(graph_conditions, else_and_switch, .init = setup_conditions)
 {
     cudaGraph_t graph = graph_new(), two[2], cases[3];
     cudaGraphExec_t exec;
@@ -993,7 +993,7 @@ Test(graph_conditions, else_and_switch, .init = setup_conditions)
 }
 #endif
 
-Test(graph_conditions, unused_handle, .init = setup_conditions)
+KERNEL_TEST(graph_conditions, unused_handle, .init = setup_conditions)
 {
     cudaGraph_t graph = graph_new();
     cudaGraphExec_t exec;
@@ -1009,7 +1009,7 @@ Test(graph_conditions, unused_handle, .init = setup_conditions)
 }
 
 // A handle means something only in the graph that it was made for.
-Test(graph_conditions, foreign_handle, .init = setup_conditions)
+KERNEL_TEST(graph_conditions, foreign_handle, .init = setup_conditions)
 {
     cudaGraph_t graph = graph_new(), other = graph_new(), body;
     cudaGraphExec_t exec;

@@ -449,12 +449,12 @@ static void fuzz(bool captured, uint64_t first, uint64_t count)
     }
 }
 
-Test(graph_fuzz, built_by_hand)
+KERNEL_TEST(graph_fuzz, built_by_hand)
 {
     fuzz(false, 1, 300);
 }
 
-Test(graph_fuzz, captured)
+KERNEL_TEST(graph_fuzz, captured)
 {
     fuzz(true, 1000, 300);
 }

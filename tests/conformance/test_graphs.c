@@ -236,7 +236,7 @@ Test(graphs, large)
 }
 
 #if EDGE_DATA
-Test(graphs, edge_data)
+KERNEL_TEST(graphs, edge_data)
 {
     kernels_register();
     cudaGraph_t graph = new_graph();
@@ -553,7 +553,7 @@ static void check_dot(const char *text, int nodes, int edges)
               found_nodes, found_edges, text);
 }
 
-Test(graphs, dot)
+KERNEL_TEST(graphs, dot)
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), inner = new_graph();

@@ -80,7 +80,7 @@ ROLE(adder)
     }
 }
 
-Test(ipc, memory_of_every_size)
+KERNEL_TEST(ipc, memory_of_every_size)
 {
     static const size_t sizes[] = {INTS * sizeof(int), 64 << 10, 200 << 10, 3 << 20, 70 << 20};
     struct process child = process_start("adder");
@@ -112,7 +112,7 @@ Test(ipc, memory_of_every_size)
     process_finish(&child);
 }
 
-Test(ipc, memory_of_another_device)
+KERNEL_TEST(ipc, memory_of_another_device)
 {
     if (device_count() < 2) {
         cr_skip_test("one device");
@@ -132,7 +132,7 @@ Test(ipc, memory_of_another_device)
     OK(cudaFree(base));
 }
 
-Test(ipc, memory_that_is_written_while_it_is_exported)
+KERNEL_TEST(ipc, memory_that_is_written_while_it_is_exported)
 {
     enum { N = 4 << 20, ROUNDS = 200 };
     for (int turn = 0; turn < 3; turn++) {
@@ -157,7 +157,7 @@ Test(ipc, memory_that_is_written_while_it_is_exported)
     }
 }
 
-Test(ipc, exporting_does_not_wait_for_kernels)
+KERNEL_TEST(ipc, exporting_does_not_wait_for_kernels)
 {
     int *flag = NULL, *data = NULL;
     OK(cudaHostAlloc((void **)&flag, sizeof *flag, cudaHostAllocMapped));
@@ -425,7 +425,7 @@ static void make_event(cudaEvent_t *event, cudaIpcEventHandle_t *handle)
     OK(cudaIpcGetEventHandle(handle, *event));
 }
 
-Test(ipc, events_order_two_processes)
+KERNEL_TEST(ipc, events_order_two_processes)
 {
     for (int late = 0; late < 2; late++) { // exported before or after the record
         struct process child = process_start("waiter");
@@ -492,7 +492,7 @@ ROLE(recorder)
     process_receive(); // until killed
 }
 
-Test(ipc, a_recorder_that_is_killed_holds_nobody_up)
+KERNEL_TEST(ipc, a_recorder_that_is_killed_holds_nobody_up)
 {
     cudaIpcEventHandle_t handle;
     cudaEvent_t event;

@@ -10,7 +10,7 @@ TestSuite(launches, .timeout = 60);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *s);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 
-Test(launches, runs_and_passes_arguments)
+KERNEL_TEST(launches, runs_and_passes_arguments)
 {
     enum { N = 1000 };
     int *data = NULL, host[N], n = N, value = 17;
@@ -27,7 +27,7 @@ Test(launches, runs_and_passes_arguments)
     }
 }
 
-Test(launches, geometry)
+KERNEL_TEST(launches, geometry)
 {
     unsigned *out = NULL, host[24];
     kernels_register();
@@ -40,7 +40,7 @@ Test(launches, geometry)
     }
 }
 
-Test(launches, limits)
+KERNEL_TEST(launches, limits)
 {
     struct cudaDeviceProp p;
     int value = 0;
@@ -72,7 +72,7 @@ Test(launches, limits)
     OK(cudaDeviceSynchronize());
 }
 
-Test(launches, launch_bounds_hold)
+KERNEL_TEST(launches, launch_bounds_hold)
 {
     kernels_register();
     OK(kernel_launch(KERNEL_LIMITED, 1, 64, NULL, 0, 0));
@@ -85,7 +85,7 @@ Test(launches, launch_bounds_hold)
     OK(cudaDeviceSynchronize());
 }
 
-Test(launches, dynamic_shared_memory)
+KERNEL_TEST(launches, dynamic_shared_memory)
 {
     enum { N = 96 };
     int *out = NULL, host[N];
@@ -111,7 +111,7 @@ Test(launches, dynamic_shared_memory)
                                                        (int)p.sharedMemPerBlockOptin + 1));
 }
 
-Test(launches, function_attributes)
+KERNEL_TEST(launches, function_attributes)
 {
     struct cudaFuncAttributes a;
     int value;
@@ -128,7 +128,7 @@ Test(launches, function_attributes)
 }
 
 // ptxVersion is that of the code, binaryVersion that of the device.
-Test(launches, versions_of_a_function)
+KERNEL_TEST(launches, versions_of_a_function)
 {
     static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                                ".visible .entry old() { ret; }\n";
@@ -145,7 +145,7 @@ Test(launches, versions_of_a_function)
     cr_assert(a.binaryVersion == 10 * major + minor, "binaryVersion %d", a.binaryVersion);
 }
 
-Test(launches, occupancy)
+KERNEL_TEST(launches, occupancy)
 {
     struct cudaDeviceProp p;
     int blocks = 0, fewer = 0;
@@ -165,7 +165,7 @@ Test(launches, occupancy)
            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &blocks, 128, 0));
 }
 
-Test(launches, cooperative_limit)
+KERNEL_TEST(launches, cooperative_limit)
 {
     struct cudaDeviceProp p;
     int blocks = 0;
@@ -202,7 +202,7 @@ Test(launches, configuration_stack)
 }
 
 #if CUDART_VERSION >= 11080
-Test(launches, extended_launch)
+KERNEL_TEST(launches, extended_launch)
 {
     enum { N = 100 };
     int *data = NULL, host[N], n = N;
@@ -234,7 +234,7 @@ cudaError_t __cudaGetKernel(cudaKernel_t *out, const void *host_function);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
                                size_t shared, cudaStream_t stream);
 
-Test(launches, by_kernel_handle)
+KERNEL_TEST(launches, by_kernel_handle)
 {
     cudaKernel_t kernel = NULL;
     int *data = NULL, n = 1, host = 0, wrong;
@@ -252,7 +252,7 @@ Test(launches, by_kernel_handle)
 }
 #endif
 
-Test(launches, unregistered_kernels_are_gone)
+KERNEL_TEST(launches, unregistered_kernels_are_gone)
 {
     kernels_register();
     OK(kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, 0));
@@ -291,7 +291,7 @@ static void *launches(void *result)
     return NULL;
 }
 
-Test(launches, from_many_threads)
+KERNEL_TEST(launches, from_many_threads)
 {
     pthread_t threads[8];
     int right[8];
@@ -325,7 +325,7 @@ static void multi(struct cudaLaunchParams *list, void **arguments, cudaStream_t 
     }
 }
 
-Test(launches, cooperative_on_several_devices)
+KERNEL_TEST(launches, cooperative_on_several_devices)
 {
     int *data[2], n = 32, value = 0, can = 0, flag = 0;
     cudaStream_t streams[2], second;

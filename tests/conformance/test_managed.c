@@ -49,7 +49,7 @@ static int attribute(enum cudaMemRangeAttribute which, const void *memory, size_
     return value;
 }
 
-Test(managed, host_and_kernel_at_the_same_time)
+KERNEL_TEST(managed, host_and_kernel_at_the_same_time)
 {
     int *memory = make(SIZE);
     int *flag = memory, *out = memory + 2000;

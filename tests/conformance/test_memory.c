@@ -120,7 +120,7 @@ Test(memory, host_register)
     free(p);
 }
 
-Test(memory, managed)
+KERNEL_TEST(memory, managed)
 {
     int *p = NULL;
     OK(cudaMallocManaged((void **)&p, 4096, cudaMemAttachGlobal));
@@ -175,7 +175,7 @@ Test(memory, pointer_attributes)
 }
 
 // A structure in mapped host memory that points to other mapped memory.
-Test(memory, mapped_memory_holds_pointers)
+KERNEL_TEST(memory, mapped_memory_holds_pointers)
 {
     int **outer = NULL, *inner = NULL, *device_out = NULL, out = 0, n = 1;
     OK(cudaHostAlloc((void **)&outer, sizeof *outer, cudaHostAllocMapped));

@@ -85,7 +85,7 @@ static void *allocate(cudaMemPool_t pool, cudaStream_t stream)
     return memory;
 }
 
-Test(pools, same_stream_reuses_at_once)
+KERNEL_TEST(pools, same_stream_reuses_at_once)
 {
     struct busy busy = make_busy();
     cudaMemPool_t pool = make_pool(cudaMemHandleTypeNone, 0);
@@ -100,7 +100,7 @@ Test(pools, same_stream_reuses_at_once)
     drop_busy(&busy);
 }
 
-Test(pools, other_streams_reuse_by_policy)
+KERNEL_TEST(pools, other_streams_reuse_by_policy)
 {
     // For every combination of the policies: whether a block that a busy stream freed comes back in
     // another stream, without and with a dependency, and after the free was reached.
@@ -178,7 +178,7 @@ Test(pools, the_legacy_stream_is_a_dependency)
 }
 
 #if CUDART_VERSION >= 12020 // maxSize
-Test(pools, a_full_pool_adds_dependencies_if_it_may)
+KERNEL_TEST(pools, a_full_pool_adds_dependencies_if_it_may)
 {
     for (int allowed = 0; allowed < 2; allowed++) {
         struct busy busy = make_busy();
@@ -364,7 +364,7 @@ Test(pools, access_of_devices)
 // ---- places ----
 
 #if CUDART_VERSION >= 13000
-Test(pools, pools_of_every_place)
+KERNEL_TEST(pools, pools_of_every_place)
 {
     static const struct {
         enum cudaMemLocationType location;
@@ -505,7 +505,7 @@ ROLE(user)
     CHECK_OK(cudaMemPoolDestroy(pool));
 }
 
-Test(pools, sharing_with_another_process)
+KERNEL_TEST(pools, sharing_with_another_process)
 {
     cudaMemPool_t pool = make_pool(cudaMemHandleTypePosixFileDescriptor, 0);
     size_t before = 0, total = 0, after = 0;

@@ -100,7 +100,7 @@ Test(streams, priorities)
     OK(cudaStreamDestroy(stream));
 }
 
-Test(streams, work_runs_in_order)
+KERNEL_TEST(streams, work_runs_in_order)
 {
     enum { N = 256, ROUNDS = 50 };
     int *data = NULL, host[N];

@@ -649,7 +649,7 @@ static cudaTextureObject_t texture_on(const struct cudaResourceDesc *resource,
 
 #define NEAR(a, b) cr_assert(fabsf((a) - (b)) < 1e-3f, "%g is not %g", (double)(a), (double)(b))
 
-Test(textures, fetches_from_every_resource)
+KERNEL_TEST(textures, fetches_from_every_resource)
 {
     enum { W = 8, H = 4, D = 3 };
     float host[W * H * D];
@@ -716,7 +716,7 @@ Test(textures, fetches_from_every_resource)
     OK(cudaFree(pitched));
 }
 
-Test(textures, cubemaps)
+KERNEL_TEST(textures, cubemaps)
 {
     enum { W = 4, CUBES = 2, FACES = 6 * CUBES };
     float host[CUBES][6][W * W];
@@ -767,7 +767,7 @@ Test(textures, cubemaps)
     OK(cudaFreeArray(many));
 }
 
-Test(textures, mipmapped_levels_and_views)
+KERNEL_TEST(textures, mipmapped_levels_and_views)
 {
     cudaMipmappedArray_t mipmap = NULL;
     struct cudaTextureDesc texture;
@@ -813,7 +813,7 @@ Test(textures, mipmapped_levels_and_views)
     OK(cudaFreeMipmappedArray(mipmap));
 }
 
-Test(textures, sampling_settings_reach_kernels)
+KERNEL_TEST(textures, sampling_settings_reach_kernels)
 {
     const float host[4] = {10, 20, 30, 40};
     struct cudaTextureDesc texture;
@@ -886,7 +886,7 @@ Test(textures, sampling_settings_reach_kernels)
 }
 
 // One BC1 block: two colours, each texel one of four mixtures of them.
-Test(textures, compressed_blocks)
+KERNEL_TEST(textures, compressed_blocks)
 {
     struct cudaTextureDesc texture;
     struct cudaResourceViewDesc view;
@@ -924,7 +924,7 @@ Test(textures, compressed_blocks)
     }
 }
 
-Test(textures, surfaces_are_written_and_read)
+KERNEL_TEST(textures, surfaces_are_written_and_read)
 {
     const struct cudaChannelFormatDesc u32x4 = {32, 32, 32, 32, cudaChannelFormatKindUnsigned};
     const unsigned host[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -954,7 +954,7 @@ Test(textures, surfaces_are_written_and_read)
 }
 
 // An object may be destroyed right behind the launch that uses it.
-Test(textures, destroyed_behind_a_launch)
+KERNEL_TEST(textures, destroyed_behind_a_launch)
 {
     const float host[4] = {10, 20, 30, 40};
     struct cudaTextureDesc texture;
@@ -989,7 +989,7 @@ Test(textures, destroyed_behind_a_launch)
 }
 
 // A stale or made-up object is a fault of the kernel, not of the process.
-Test(textures, stale_objects_fault)
+KERNEL_TEST(textures, stale_objects_fault)
 {
     struct cudaTextureDesc texture;
     fetches_register();
@@ -1061,7 +1061,7 @@ static float reference_fetch(size_t kernel, int index)
     return value;
 }
 
-Test(textures, references)
+KERNEL_TEST(textures, references)
 {
     float host[300], *device = NULL;
     size_t offset = 99;
