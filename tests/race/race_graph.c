@@ -74,7 +74,7 @@ static void stir(int round)
 }
 
 // A captured graph of this thread's own, which owns a user object; its counts must be exact.
-static int own_graph(cudaStream_t stream)
+static int own_graph(cudaStream_t stream, void *own)
 {
     cudaGraph_t graph;
     cudaGraphExec_t mine;
@@ -83,7 +83,7 @@ static int own_graph(cudaStream_t stream)
     atomic_fetch_add(&made, 1);
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaLaunchHostFunc(stream, count_run, NULL));
-    CHECK(cudaMemsetAsync(memory, 1, SIZE, stream));
+    CHECK(cudaMemsetAsync(own, 1, SIZE, stream));
     CHECK(cudaStreamEndCapture(stream, &graph));
     CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
     CHECK(cudaGraphRetainUserObject(shared, object, 1, 0));
@@ -98,10 +98,12 @@ static int own_graph(cudaStream_t stream)
 static int work(int number)
 {
     cudaStream_t stream;
+    void *own;
+    CHECK(cudaMalloc(&own, SIZE));
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     for (int i = 0; i < ROUNDS; i++) {
         stir(i);
-        if (!own_graph(stream)) {
+        if (!own_graph(stream, own)) {
             return 0;
         }
         if (number == 0) {
@@ -112,6 +114,7 @@ static int work(int number)
     }
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFree(own));
     return 1;
 }
 
