@@ -36,19 +36,19 @@ static struct record *record_at(const void *address)
     return (struct record *)irt_interval_find(&map, (uintptr_t)address);
 }
 
-static struct record *new_record(const struct irt_memory *memory, void *start)
+// A record for `start`; the lock is given up for a moment when there is no spare one. NULL without
+// memory.
+static struct record *new_record_locked(const struct irt_memory *memory, void *start)
 {
-    irt_mutex_lock(&lock);
     struct record *record = spares;
     if (record) {
         spares = record->alias;
         spare_count--;
-    }
-    irt_mutex_unlock(&lock);
-    if (record) {
         memset(record, 0, sizeof *record);
     } else {
+        irt_mutex_unlock(&lock);
         record = calloc(1, sizeof *record);
+        irt_mutex_lock(&lock);
     }
     if (record) {
         record->interval.start = (uintptr_t)start;
@@ -58,24 +58,34 @@ static struct record *new_record(const struct irt_memory *memory, void *start)
     return record;
 }
 
+// Keeps the record for later; false when there are enough.
+static bool spare_locked(struct record *record)
+{
+    if (spare_count == SPARES_MAX) {
+        return false;
+    }
+    record->alias = spares;
+    spares = record;
+    spare_count++;
+    return true;
+}
+
 cudaError_t irt_memory_add(const struct irt_memory *memory)
 {
     bool twice = memory->device_start != memory->start;
-    struct record *record = new_record(memory, memory->start);
-    struct record *alias = twice ? new_record(memory, memory->device_start) : NULL;
-    if (!record || (twice && !alias)) {
-        free(record);
-        free(alias);
-        return cudaErrorMemoryAllocation;
-    }
-    record->primary = true;
     irt_mutex_lock(&lock);
-    bool added = irt_interval_insert(&map, &record->interval);
-    if (added && twice && !irt_interval_insert(&map, &alias->interval)) {
-        irt_interval_remove(&map, &record->interval);
-        added = false;
+    struct record *record = new_record_locked(memory, memory->start);
+    struct record *alias = twice ? new_record_locked(memory, memory->device_start) : NULL;
+    cudaError_t error = !record || (twice && !alias) ? cudaErrorMemoryAllocation : cudaSuccess;
+    if (!error && !irt_interval_insert(&map, &record->interval)) {
+        error = cudaErrorInvalidValue;
     }
-    if (added) {
+    if (!error && twice && !irt_interval_insert(&map, &alias->interval)) {
+        irt_interval_remove(&map, &record->interval);
+        error = cudaErrorInvalidValue;
+    }
+    if (!error) {
+        record->primary = true;
         record->memory.id = ++last_id;
         record->alias = alias;
         if (alias) {
@@ -84,12 +94,11 @@ cudaError_t irt_memory_add(const struct irt_memory *memory)
         }
     }
     irt_mutex_unlock(&lock);
-    if (!added) {
+    if (error) {
         free(record);
         free(alias);
-        return cudaErrorInvalidValue;
     }
-    return cudaSuccess;
+    return error;
 }
 
 static void unlink_locked(struct record *record)
@@ -100,24 +109,18 @@ static void unlink_locked(struct record *record)
     }
 }
 
+static bool has_advice(const struct irt_memory *memory)
+{
+    return memory->type == IRT_MEMORY_MANAGED || memory->type == IRT_MEMORY_MANAGED_VARIABLE;
+}
+
 static void free_record(struct record *record)
 {
-    if (record->memory.type == IRT_MEMORY_MANAGED ||
-        record->memory.type == IRT_MEMORY_MANAGED_VARIABLE) {
+    if (has_advice(&record->memory)) {
         irt_advice_forget(record->memory.start, record->memory.size);
     }
     free(record->alias);
-    irt_mutex_lock(&lock);
-    bool keep = spare_count < SPARES_MAX;
-    if (keep) {
-        record->alias = spares;
-        spares = record;
-        spare_count++;
-    }
-    irt_mutex_unlock(&lock);
-    if (!keep) {
-        free(record);
-    }
+    free(record);
 }
 
 bool irt_memory_take(const void *start, bool (*wanted)(const struct irt_memory *memory),
@@ -127,14 +130,16 @@ bool irt_memory_take(const void *start, bool (*wanted)(const struct irt_memory *
     struct record *record = record_at(start);
     bool found = record && record->primary && record->memory.start == start &&
                  (!wanted || wanted(&record->memory));
+    bool kept = false;
     if (found) {
         unlink_locked(record);
-    }
-    irt_mutex_unlock(&lock);
-    if (found) {
         if (ret_memory) {
             *ret_memory = record->memory;
         }
+        kept = !record->alias && !has_advice(&record->memory) && spare_locked(record);
+    }
+    irt_mutex_unlock(&lock);
+    if (found && !kept) {
         free_record(record);
     }
     return found;

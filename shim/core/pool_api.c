@@ -132,15 +132,13 @@ cudaError_t irt_core_cudaFreeAsync(void *devPtr, cudaStream_t hStream)
     if (error) {
         return error;
     }
-    bool gone;
-    if (irt_graph_memory_free(devPtr, &error, &gone, &memory)) {
-        if (gone) {
+    if (!irt_memory_take(devPtr, is_for_free_async, &memory)) {
+        bool gone;
+        error = cudaErrorInvalidValue;
+        if (irt_graph_memory_free(devPtr, &error, &gone, &memory) && gone) {
             error = free_plain(&memory, stream);
         }
         return irt_stream_leave(stream, error);
-    }
-    if (!irt_memory_take(devPtr, is_for_free_async, &memory)) {
-        return irt_stream_leave(stream, cudaErrorInvalidValue);
     }
     error = memory.block ? irt_pool_free(memory.block, stream) : free_plain(&memory, stream);
     if (error) {
