@@ -180,6 +180,9 @@ cudaError_t irt_array_check(const struct cudaChannelFormatDesc *desc,
     if ((flags & ~(unsigned)ARRAY_FLAGS) || !shape_of(extent, flags, ret_shape)) {
         return cudaErrorInvalidValue;
     }
+    if (!irt_backend()->array_create) {
+        return irt_unsupported("CUDA arrays");
+    }
     enum irt_array_shape shape = *ret_shape;
     bool surface = flags & cudaArraySurfaceLoadStore;
     bool gather = flags & cudaArrayTextureGather;
@@ -200,9 +203,6 @@ cudaError_t irt_array_check(const struct cudaChannelFormatDesc *desc,
     if (class == IRT_FORMAT_PLANAR &&
         (shape != IRT_SHAPE_2D || mipmapped || extent->width % 2 || extent->height % 2)) {
         return cudaErrorInvalidValue;
-    }
-    if (!irt_backend()->array_create) {
-        return irt_unsupported("CUDA arrays");
     }
     if (flags & cudaArraySparse) {
         return irt_unsupported("cudaArraySparse");
