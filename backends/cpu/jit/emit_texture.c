@@ -6,8 +6,24 @@
 #include "emit.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "../image_ops.h"
+
+// Marks a call that reads memory only; it may still leave the kernel.
+static void reads_only(struct emit *e, LLVMValueRef call)
+{
+    static const struct {
+        const char *name;
+        uint64_t value;
+    } attributes[] = {{"nounwind", 0}, {"memory", 1 | 1 << 2 | 1 << 4}}; // reads of every kind
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned kind =
+            LLVMGetEnumAttributeKindForName(attributes[i].name, strlen(attributes[i].name));
+        LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+                                 LLVMCreateEnumAttribute(e->cx, kind, attributes[i].value));
+    }
+}
 
 // Calls images->`offset`; the result type of texture and surface functions is struct exec_words,
 // which both x86-64 and AArch64 return in two registers.
@@ -21,7 +37,11 @@ static LLVMValueRef call_images(struct emit *e, size_t offset, LLVMTypeRef resul
     LLVMTypeRef type = LLVMFunctionType(result, params, count, false);
     LLVMValueRef images = emit_runtime(e, offsetof(struct exec_runtime, images));
     LLVMValueRef fn = emit_invariant_load(e, e->ptr, emit_gep(e, images, offset), 8);
-    return LLVMBuildCall2(e->b, type, fn, args, count, "");
+    LLVMValueRef call = LLVMBuildCall2(e->b, type, fn, args, count, "");
+    if (offset != offsetof(struct exec_image_functions, surface)) {
+        reads_only(e, call);
+    }
+    return call;
 }
 
 static LLVMTypeRef words_type(struct emit *e)
