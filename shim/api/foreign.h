@@ -80,6 +80,25 @@ typedef struct cudaDevResource_st {
     struct cudaDevResource_st *nextResource;
 } cudaDevResource;
 #endif
+
+// ---- CUDA 13.3: recapture ----
+#if CUDART_VERSION < 13030
+enum cudaGraphRecaptureStatus {
+    cudaGraphRecaptureEligibleForUpdate = 0,
+    cudaGraphRecaptureIneligibleForUpdate = 1,
+    cudaGraphRecaptureError = 2,
+};
+
+typedef cudaError_t (*cudaGraphRecaptureCallback_t)(void *data, cudaGraphNode_t node,
+                                                    const struct cudaGraphNodeParams *originalParams,
+                                                    const struct cudaGraphNodeParams *recaptureParams,
+                                                    enum cudaGraphRecaptureStatus status);
+
+struct cudaGraphRecaptureCallbackData {
+    cudaGraphRecaptureCallback_t callbackFunc;
+    void *userData;
+};
+#endif
 _Static_assert(sizeof(cudaDevResource) == 144 && offsetof(cudaDevResource, sm) == 96 &&
                    sizeof(cudaDevSmResourceGroupParams) == 64,
                "as in CUDA 13.5");

@@ -171,6 +171,14 @@ static void invalidate_locked(struct irt_capture *capture)
     capture->invalidated = true;
 }
 
+static void invalidate_of_locked(struct irt_stream *stream)
+{
+    struct irt_capture *capture = irt_capture_of_locked(stream);
+    if (capture) {
+        invalidate_locked(capture);
+    }
+}
+
 static bool all_marked(const struct irt_capture_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
@@ -222,7 +230,11 @@ static cudaError_t check_joined_locked(struct irt_capture *capture)
 
 cudaError_t irt_capture_check_end_locked(struct irt_capture *capture)
 {
-    return capture->invalidated ? cudaErrorStreamCaptureInvalidated : check_joined_locked(capture);
+    if (capture->invalidated) {
+        return cudaErrorStreamCaptureInvalidated;
+    }
+    // A replay must meet every node.
+    return capture->expected ? cudaErrorInvalidValue : check_joined_locked(capture);
 }
 
 // The sequence of a stream that captured a moment ago, ready for a new node.
@@ -346,6 +358,13 @@ static cudaError_t append_locked(struct irt_stream *stream, struct irt_params *p
     if (error) {
         return error;
     }
+    if (capture->replay) {
+        error = irt_capture_replay_locked(stream, params);
+        if (error) {
+            invalidate_of_locked(stream);
+        }
+        return error;
+    }
     struct irt_node **nodes = NULL;
     struct irt_node *node = NULL;
     size_t count = 0;
@@ -370,10 +389,7 @@ static cudaError_t append_locked(struct irt_stream *stream, struct irt_params *p
 static void invalidate(struct irt_stream *stream)
 {
     irt_mutex_lock(&irt_graph_lock);
-    struct irt_capture *capture = irt_capture_of_locked(stream);
-    if (capture) {
-        invalidate_locked(capture);
-    }
+    invalidate_of_locked(stream);
     irt_mutex_unlock(&irt_graph_lock);
 }
 
@@ -427,18 +443,32 @@ cudaError_t irt_capture_host(struct irt_stream *stream, cudaHostFn_t function, v
     return error;
 }
 
+// The address of the allocation node that the stream has just captured.
+static cudaError_t allocated(struct irt_stream *stream, void **ret_ptr)
+{
+    const struct irt_node *node = NULL;
+    struct irt_node *found;
+    irt_mutex_lock(&irt_graph_lock);
+    const struct irt_capture_set *set = &stream->capture.set;
+    if (set->count == 1 && irt_node_find_locked(set->nodes[0], &found) == cudaSuccess) {
+        node = found;
+    }
+    bool ours = node && node->params.type == cudaGraphNodeTypeMemAlloc;
+    if (ours) {
+        *ret_ptr = node->params.alloc.given.dptr;
+    }
+    irt_mutex_unlock(&irt_graph_lock);
+    return ours ? cudaSuccess : cudaErrorStreamCaptureInvalidated; // another thread interfered
+}
+
 cudaError_t irt_capture_alloc(struct irt_stream *stream, const struct cudaMemPoolProps *props,
                               size_t size, void **ret_ptr)
 {
     struct irt_params params;
-    void *ptr = NULL;
     cudaError_t error = irt_params_from_alloc(stream->device, props, size, &params);
-    if (!error) {
-        ptr = params.alloc.given.dptr;
-    }
     error = finish(stream, error, &params);
     if (!error) {
-        *ret_ptr = ptr;
+        error = allocated(stream, ret_ptr);
     }
     irt_stream_put(stream);
     return error;

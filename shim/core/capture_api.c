@@ -26,9 +26,8 @@ cudaError_t irt_core_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureM
 
 // ---- beginning ----
 
-// The stream of a call that begins a capture.
-static cudaError_t origin_of(cudaStream_t handle, enum cudaStreamCaptureMode mode,
-                             struct irt_stream **ret_stream)
+cudaError_t irt_capture_origin(cudaStream_t handle, enum cudaStreamCaptureMode mode,
+                               struct irt_stream **ret_stream)
 {
     if (!mode_is_valid(mode)) {
         return cudaErrorInvalidValue;
@@ -44,7 +43,7 @@ static cudaError_t origin_of(cudaStream_t handle, enum cudaStreamCaptureMode mod
 cudaError_t irt_core_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
     struct irt_stream *origin;
-    cudaError_t error = origin_of(stream, mode, &origin);
+    cudaError_t error = irt_capture_origin(stream, mode, &origin);
     if (error) {
         return error;
     }
@@ -117,7 +116,7 @@ cudaError_t irt_core_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGrap
     if (numDependencies && !dependencies) {
         return cudaErrorInvalidValue;
     }
-    cudaError_t error = origin_of(stream, mode, &origin);
+    cudaError_t error = irt_capture_origin(stream, mode, &origin);
     if (error) {
         return error;
     }

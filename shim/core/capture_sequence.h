@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/api/foreign.h"
 #include "shim/core/capture.h"
 
 struct irt_graph;
@@ -21,6 +22,10 @@ struct irt_capture {
     struct irt_stream *origin, *streams; // all that take part, through capture.next
     struct irt_capture_set left; // what streams that were destroyed would have depended on
     bool invalidated;
+    bool replay;              // the nodes are there already (capture_replay.c)
+    cudaGraphNode_t expected; // … and this one comes next, NULL: none
+    cudaGraphRecaptureCallback_t callback;
+    void *callback_data;
 };
 
 // A number for the calling thread, never used again.
@@ -37,6 +42,14 @@ void irt_capture_end_locked(struct irt_capture *capture);
 void irt_capture_discard(struct irt_capture *capture);
 // What ending it now answers: 901, 904 or success.
 cudaError_t irt_capture_check_end_locked(struct irt_capture *capture);
+
+// The stream of a call that begins a sequence, referenced: 1 for a wrong mode, 900 for a legacy one.
+cudaError_t irt_capture_origin(cudaStream_t handle, enum cudaStreamCaptureMode mode,
+                               struct irt_stream **ret_stream);
+
+// The next operation of a replay; `params` becomes what is to be released. May give up the lock in
+// between to call the application. The caller invalidates the sequence on an error.
+cudaError_t irt_capture_replay_locked(struct irt_stream *stream, struct irt_params *params);
 
 struct irt_capture *irt_capture_of_locked(const struct irt_stream *stream);
 void irt_capture_join_locked(struct irt_capture *capture, struct irt_stream *stream);

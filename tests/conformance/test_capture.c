@@ -368,6 +368,83 @@ KERNEL_TEST(capture, to_an_existing_graph, .init = setup)
 }
 #endif
 
+#if CUDART_VERSION >= 13030
+struct seen {
+    int calls;
+    cudaError_t answer;
+    enum cudaGraphRecaptureStatus status;
+    enum cudaGraphNodeType type;
+};
+
+static cudaError_t see(void *argument, cudaGraphNode_t node,
+                       const struct cudaGraphNodeParams *original,
+                       const struct cudaGraphNodeParams *recapture,
+                       enum cudaGraphRecaptureStatus recapture_status)
+{
+    struct seen *seen = argument;
+    cr_assert(node && original->type == recapture->type);
+    seen->calls++;
+    seen->status = recapture_status;
+    seen->type = original->type;
+    return seen->answer;
+}
+
+KERNEL_TEST(capture, again_into_the_same_graph, .init = setup)
+{
+    int *data, values[N];
+    cudaStream_t own = stream_new();
+    cudaGraph_t graph, again = NULL;
+    struct seen seen = {0};
+    struct cudaGraphRecaptureCallbackData callback_data = {see, &seen};
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    OK(cudaMalloc((void **)&data, sizeof values));
+    begin(own);
+    OK(cudaMemsetAsync(data, 0, sizeof values, own));
+    add_one(own, data);
+    OK(cudaStreamEndCapture(own, &graph));
+    // The same, then other parameters: told, and what is launched from now on.
+    OK(cudaStreamBeginRecaptureToGraph(own, mode, graph, &callback_data));
+    OK(cudaMemsetAsync(data, 0, sizeof values, own));
+    add_one(own, data);
+    OK(cudaStreamEndCapture(own, &again));
+    cr_assert(again == graph && node_count(graph) == 2 && seen.calls == 0);
+    OK(cudaStreamBeginRecaptureToGraph(own, mode, graph, &callback_data));
+    OK(cudaMemsetAsync(data, 1, sizeof values, own));
+    add_one(own, data);
+    OK(cudaStreamEndCapture(own, &again));
+    cr_assert(seen.calls == 1 && seen.type == cudaGraphNodeTypeMemset &&
+              seen.status == cudaGraphRecaptureEligibleForUpdate);
+    run(graph, own, 1);
+    OK(cudaMemcpy(values, data, sizeof values, cudaMemcpyDeviceToHost));
+    cr_assert(values[0] == 0x01010102);
+    // The application does not want the change.
+    seen.answer = cudaErrorUnknown;
+    OK(cudaStreamBeginRecaptureToGraph(own, mode, graph, &callback_data));
+    EXPECT(cudaErrorUnknown, cudaMemsetAsync(data, 2, sizeof values, own));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(own, &again));
+    cr_assert(again == NULL);
+    // Another topology: a node of another type, one too many, one too few.
+    OK(cudaStreamBeginRecaptureToGraph(own, mode, graph, NULL));
+    void *arguments[] = {&data, &(int){N}};
+    EXPECT(cudaErrorInvalidValue, kernel_launch(KERNEL_ADD_ONE, 1, 1, arguments, 0, own));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(own, &again));
+    OK(cudaStreamBeginRecaptureToGraph(own, mode, graph, NULL));
+    OK(cudaMemsetAsync(data, 0, sizeof values, own));
+    add_one(own, data);
+    EXPECT(cudaErrorInvalidValue, cudaMemsetAsync(data, 0, sizeof values, own));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(own, &again));
+    OK(cudaStreamBeginRecaptureToGraph(own, mode, graph, NULL));
+    OK(cudaMemsetAsync(data, 0, sizeof values, own));
+    EXPECT(cudaErrorInvalidValue, cudaStreamEndCapture(own, &again));
+    cr_assert(status(own) == cudaStreamCaptureStatusNone);
+    EXPECT(cudaErrorInvalidValue, cudaStreamBeginRecaptureToGraph(own, mode, NULL, NULL));
+    EXPECT(cudaErrorInvalidValue, cudaStreamBeginRecaptureToGraph(own, 3, graph, NULL));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(own));
+    OK(cudaFree(data));
+}
+#endif
+
 KERNEL_TEST(capture, allocation_and_free, .init = setup)
 {
     int *data = NULL, values[N];
