@@ -193,6 +193,10 @@ static enum ir_scope scope_of(struct ir_build *b)
 
 static enum ir_order order_of(struct ir_build *b, enum ir_order otherwise)
 {
+    if (ir_mod(b, PTX_MOD_mmio)) { // relaxed, and every access happens once
+        ir_mod(b, PTX_MOD_relaxed);
+        return IR_VOLATILE;
+    }
     return ir_mod(b, PTX_MOD_volatile)  ? IR_VOLATILE
            : ir_mod(b, PTX_MOD_relaxed) ? IR_RELAXED
            : ir_mod(b, PTX_MOD_acquire) ? IR_ACQUIRE

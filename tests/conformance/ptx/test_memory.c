@@ -153,6 +153,8 @@ Test(spaces, hints_and_orderings)
                                         "ld.relaxed.gpu.global",
                                         "ld.acquire.sys.global",
                                         "ld.volatile.global",
+                                        "ld.mmio.relaxed.sys.global",
+                                        "ld.mmio.relaxed.sys",
                                         "ld.weak.global",
                                         "ldu.global",
                                         "ld",
@@ -166,6 +168,8 @@ Test(spaces, hints_and_orderings)
                                          "st.relaxed.gpu.global",
                                          "st.release.sys.global",
                                          "st.volatile.global",
+                                         "st.mmio.relaxed.sys.global",
+                                         "st.mmio.relaxed.sys",
                                          "st.weak.global",
                                          "st",
                                          "st.release.cta"};
