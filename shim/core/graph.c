@@ -728,7 +728,7 @@ cudaError_t irt_graph_copy_locked(struct irt_graph *graph, bool visible,
     for (size_t i = 0; i < copy->object_count; i++) {
         irt_user_object_ref_locked(copy->objects[i].object, copy->objects[i].count);
     }
-    struct irt_node **by_mark = calloc(graph->node_count + 1, sizeof(*by_mark));
+    struct irt_node **by_mark = calloc(graph->node_count + 1, sizeof(struct irt_node *));
     e = ok && by_mark ? copy_nodes(graph, visible, by_mark, copy) : cudaErrorMemoryAllocation;
     free(by_mark);
     return e;

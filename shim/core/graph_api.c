@@ -438,18 +438,18 @@ static cudaError_t new_condition(cudaGraph_t graph, unsigned value, unsigned fla
     return e;
 }
 
-cudaError_t irt_core_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
+cudaError_t irt_core_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle_out,
                                                       cudaGraph_t graph,
                                                       unsigned int defaultLaunchValue,
                                                       unsigned int flags)
 {
-    if (!pHandle_out || (flags & ~(unsigned)cudaGraphCondAssignDefault)) {
+    if (!handle_out || (flags & ~(unsigned)cudaGraphCondAssignDefault)) {
         return cudaErrorInvalidValue;
     }
-    return new_condition(graph, defaultLaunchValue, flags, pHandle_out);
+    return new_condition(graph, defaultLaunchValue, flags, handle_out);
 }
 
-cudaError_t irt_core_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle *pHandle_out,
+cudaError_t irt_core_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle *handle_out,
                                                          cudaGraph_t graph,
                                                          cudaExecutionContext_t ctx,
                                                          unsigned int defaultLaunchValue,
@@ -458,6 +458,6 @@ cudaError_t irt_core_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHan
     struct irt_device *device;
     cudaError_t e = irt_params_context(ctx, &device);
     return e ? e
-             : irt_core_cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue,
+             : irt_core_cudaGraphConditionalHandleCreate(handle_out, graph, defaultLaunchValue,
                                                          flags);
 }

@@ -234,17 +234,17 @@ cudaError_t irt_core_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
 
 cudaError_t irt_core_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph)
 {
-    return get(node, cudaGraphNodeTypeGraph, pGraph, sizeof(*pGraph));
+    return get(node, cudaGraphNodeTypeGraph, pGraph, sizeof(cudaGraph_t));
 }
 
 cudaError_t irt_core_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out)
 {
-    return get(node, cudaGraphNodeTypeEventRecord, event_out, sizeof(*event_out));
+    return get(node, cudaGraphNodeTypeEventRecord, event_out, sizeof(cudaEvent_t));
 }
 
 cudaError_t irt_core_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out)
 {
-    return get(node, cudaGraphNodeTypeWaitEvent, event_out, sizeof(*event_out));
+    return get(node, cudaGraphNodeTypeWaitEvent, event_out, sizeof(cudaEvent_t));
 }
 
 cudaError_t irt_core_cudaGraphExternalSemaphoresSignalNodeGetParams(

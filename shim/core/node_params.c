@@ -448,7 +448,7 @@ static cudaError_t make_conditional(const struct cudaGraphNodeParams *given,
     struct irt_conditional_params *to = &made->conditional;
     to->handle = c->handle;
     to->type = c->type;
-    to->bodies = calloc(c->size, sizeof(*to->bodies));
+    to->bodies = calloc(c->size, sizeof(struct irt_graph *));
     to->handles = calloc(c->size, sizeof(cudaGraph_t));
     to->count = to->bodies && to->handles ? c->size : 0;
     cudaError_t e = to->count ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -599,7 +599,7 @@ static cudaError_t copy_conditional(const struct irt_conditional_params *from, b
 {
     copy->handle = from->handle;
     copy->type = from->type;
-    copy->bodies = calloc(from->count, sizeof(*copy->bodies));
+    copy->bodies = calloc(from->count, sizeof(struct irt_graph *));
     copy->handles = calloc(from->count, sizeof(cudaGraph_t));
     copy->count = copy->bodies && copy->handles ? from->count : 0;
     cudaError_t e = copy->count ? cudaSuccess : cudaErrorMemoryAllocation;
