@@ -3,6 +3,8 @@
 // Texture instructions of PTX in every form: geometries, coordinate and result types, levels,
 // gradients, offsets, gather, queries, both texturing modes, residency; what is refused, and what
 // is a fault. Textures hold numbers that say where they are: x + 10 y + 100 z (or layer, face).
+#include <math.h>
+
 #include "run.h"
 
 TestSuite(ptx_texture, .timeout = 120);
@@ -352,6 +354,76 @@ Test(ptx_texture, forms)
                           off >= -tolerance * (1 + row->want[c] * row->want[c]),
                       "%s: component %u is %g, not %g", row->body, c, got, row->want[c]);
         }
+    }
+}
+
+// Compressed blocks through a resource view: an array of words that are blocks. One BC1 block with
+// colours red and blue, rows of codes 0, 1, 2, 3 (a third, two thirds); one BC4 block per corner.
+Test(ptx_texture, block_compressed)
+{
+    static const struct {
+        enum cudaResourceViewFormat view;
+        int words;
+        uint32_t block[4];
+        float want[4][2]; // components r and b of texels (0, 0) (1, 1) (2, 2) (3, 3)
+    } blocks[] = {
+        {cudaResViewFormatUnsignedBlockCompressed1,
+         2,
+         {0x001ff800, 0xffaa5500},
+         {{1, 0}, {0, 1}, {2 / 3.0f, 1 / 3.0f}, {1 / 3.0f, 2 / 3.0f}}},
+        {cudaResViewFormatUnsignedBlockCompressed4,
+         2,
+         {0x000000ff, 0},
+         {{1, 0}, {1, 0}, {1, 0}, {1, 0}}},
+        {cudaResViewFormatUnsignedBlockCompressed3,
+         4,
+         {0x000000ff, 0, 0x001ff800, 0xffaa5500},
+         {{1, 0}, {0, 1}, {2 / 3.0f, 1 / 3.0f}, {1 / 3.0f, 2 / 3.0f}}},
+        // mode 6: red 127 + 1, green 0 + 1, blue 64 + 1 of 255 in both endpoints
+        {cudaResViewFormatUnsignedBlockCompressed7,
+         4,
+         {0x40u | 0x7fu << 7 | 0x7fu << 14, 0x00000000u | 0x40u << 3 | 0x40u << 10, 0, 0},
+         {{254 / 255.0f, 128 / 255.0f},
+          {254 / 255.0f, 128 / 255.0f},
+          {254 / 255.0f, 128 / 255.0f},
+          {254 / 255.0f, 128 / 255.0f}}},
+    };
+    for (unsigned i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        int second = 32, rest = blocks[i].words == 4 ? 32 : 0;
+        struct cudaChannelFormatDesc format = {32, second, rest, rest,
+                                               cudaChannelFormatKindUnsigned};
+        size_t bytes = 4 * (size_t)blocks[i].words;
+        cudaArray_t array;
+        OK(cudaMallocArray(&array, &format, 1, 1, 0));
+        OK(cudaMemcpy2DToArray(array, 0, 0, blocks[i].block, bytes, bytes, 1,
+                               cudaMemcpyHostToDevice));
+        struct cudaResourceDesc resource = of_array(array);
+        struct cudaResourceViewDesc view;
+        memset(&view, 0, sizeof view);
+        view.format = blocks[i].view;
+        view.width = view.height = 4;
+        struct cudaTextureDesc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.readMode = cudaReadModeNormalizedFloat;
+        if (i != 0) {
+            desc.readMode = cudaReadModeElementType;
+        }
+        cudaTextureObject_t object;
+        OK(cudaCreateTextureObject(&object, &resource, &desc, &view));
+        for (unsigned k = 0; k < 4; k++) {
+            char body[200];
+            uint32_t out[4];
+            float got[4];
+            snprintf(body, sizeof body, "tex.2d.v4.f32.f32 %s, [%%l1, {%%r%u, %%r%u}];", D, 20 + k,
+                     20 + k);
+            OK(run_body(NULL, body, object, out));
+            memcpy(got, out, sizeof got);
+            cr_assert(fabsf(got[0] - blocks[i].want[k][0]) < 1e-6f &&
+                          fabsf(got[2] - blocks[i].want[k][1]) < 1e-6f,
+                      "block %u texel %u: %g %g", i, k, (double)got[0], (double)got[2]);
+        }
+        OK(cudaDestroyTextureObject(object));
+        OK(cudaFreeArray(array));
     }
 }
 
