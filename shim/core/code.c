@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Choosing and unpacking device code. Everything that comes without a size is followed only as far
-// as memory is mapped.
+// Choosing and unpacking device code. What comes without a size is followed only as far as memory
+// can be read.
 #include "shim/core/code.h"
 
 #include <ctype.h>
@@ -10,13 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "shim/util/log.h"
-
-// A fat binary in memory that claims more than this is taken for damaged.
-#define FATBIN_MAX ((size_t)4 << 30)
 
 // Says why there is no code: on the log and, when the caller wants it, in its buffer.
 static cudaError_t refuse(const struct irt_code_origin *origin, cudaError_t error,
@@ -202,20 +197,33 @@ static bool text_byte(unsigned char c)
     return c >= 0x20 ? c != 0x7f : isspace(c) != 0;
 }
 
+// Whether the data begins with these bytes. Reads no further than the first that differs, because
+// a text may be shorter.
+static bool begins(const unsigned char *data, size_t size, const void *bytes, size_t count)
+{
+    size_t i = 0;
+    while (i < count && i < size && data[i] == ((const unsigned char *)bytes)[i]) {
+        i++;
+    }
+    return i == count;
+}
+
 static enum form form_of(const unsigned char *data, size_t size)
 {
-    uint32_t magic = 0;
-    memcpy(&magic, data, size < sizeof magic ? size : sizeof magic);
-    if (magic == IRT_FATBIN_MAGIC) {
-        return FORM_FATBIN;
+    static const struct {
+        uint32_t magic;
+        enum form form;
+    } rows[] = {
+        {IRT_FATBIN_MAGIC, FORM_FATBIN},
+        {IRT_FATBIN_WRAPPER_MAGIC, FORM_WRAPPER},
+        {JOINED_MAGIC, FORM_JOINED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (begins(data, size, &rows[i].magic, sizeof rows[i].magic)) {
+            return rows[i].form;
+        }
     }
-    if (magic == IRT_FATBIN_WRAPPER_MAGIC) {
-        return FORM_WRAPPER;
-    }
-    if (magic == JOINED_MAGIC) {
-        return FORM_JOINED;
-    }
-    if (size >= 4 && memcmp(data, "\177ELF", 4) == 0) {
+    if (begins(data, size, "\177ELF", 4)) {
         return FORM_MACHINE_CODE;
     }
     return size && text_byte(data[0]) && data[0] < 0x80 ? FORM_TEXT : FORM_UNKNOWN;
@@ -295,80 +303,82 @@ cudaError_t irt_code_from_bytes(const void *data, size_t size, const struct irt_
     return finish(&code, e, ret_code);
 }
 
-// Whether every page of the range is mapped; touches nothing.
-static bool mapped(const void *data, size_t size)
+// Bytes from `data` on that may be read, as the system says; 0 when none. Where it does not say,
+// the application's word has to do.
+static size_t readable(const void *data)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t before = (uintptr_t)data & (page - 1);
-    if (!data || size > UINTPTR_MAX - before - (uintptr_t)data) {
-        return false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps) {
+        return SIZE_MAX - (uintptr_t)data;
     }
-    return msync((char *)data - before, size + before, MS_ASYNC) == 0;
+    char line[512];
+    uintptr_t at = (uintptr_t)data;
+    bool whole_line = true; // names of files may be longer than a line
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long first;
+        unsigned long end;
+        char right;
+        bool begins_here = whole_line;
+        whole_line = strchr(line, '\n') != NULL;
+        if (!begins_here || sscanf(line, "%lx-%lx %c", &first, &end, &right) != 3 || end <= at) {
+            continue;
+        }
+        if (first > at || right != 'r') {
+            break;
+        }
+        at = end;
+    }
+    fclose(maps);
+    return at - (uintptr_t)data;
 }
 
-// Length of the string at `data` without its NUL. False when it leaves what is mapped, or is no
-// text on the way there (a text that was not ended would lead through all of memory).
-static bool text_length(const char *data, size_t *ret_size)
+// Length of the string at `data` without its NUL, of `room` readable bytes. False when it is not
+// ended there. Stops at what is no text (one that was not ended would lead through all of memory).
+static bool text_length(const char *data, size_t room, size_t *ret_size)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t size = 0;
-    while (size <= IRT_FATBIN_TEXT_MAX) {
-        size_t step = page - ((uintptr_t)data + size) % page;
-        if (!mapped(data + size, step)) {
-            return false;
+    for (size_t size = 0; size < room && size <= IRT_FATBIN_TEXT_MAX; size++) {
+        if (data[size] == '\0') {
+            *ret_size = size;
+            return true;
         }
-        for (size_t end = size + step; size < end; size++) {
-            if (data[size] == '\0') {
-                *ret_size = size;
-                return true;
-            }
-            if (!text_byte((unsigned char)data[size])) {
-                *ret_size = size + 1; // the reader names the byte
-                return true;
-            }
+        if (!text_byte((unsigned char)data[size])) {
+            *ret_size = size + 1; // the reader names the byte
+            return true;
         }
     }
     return false;
 }
 
-// Length of a fat binary with its header, or 0: not mapped, or not believable.
+// Length of a fat binary with its header, or 0: it leads outside of what can be read.
 static size_t fatbin_length(const void *data)
 {
     struct irt_fatbin fatbin;
     size_t total;
-    enum { HEADER = 16 };
-    if (!mapped(data, HEADER) ||
-        irt_fatbin_open(data, FATBIN_MAX, &fatbin, &total) != IRT_FATBIN_OK ||
-        !mapped(data, total)) {
-        return 0;
-    }
-    return total;
+    return irt_fatbin_open(data, readable(data), &fatbin, &total) == IRT_FATBIN_OK ? total : 0;
 }
 
 static size_t joined_length(const void *data)
 {
     struct joined head;
-    if (!mapped(data, sizeof head)) {
+    size_t room = readable(data);
+    if (room < sizeof head) {
         return 0;
     }
     memcpy(&head, data, sizeof head);
-    return head.size <= FATBIN_MAX && mapped(data, head.size) ? head.size : 0;
+    return head.size <= room ? head.size : 0;
 }
 
 // Whether everything that a wrapper points to is there.
 static bool wrapper_is_sound(const struct irt_fatbin_wrapper *wrapper)
 {
-    enum { UNITS_MAX = 1 << 20 };
-    if (!mapped(wrapper, sizeof *wrapper) || (wrapper->data && !fatbin_length(wrapper->data))) {
+    if (readable(wrapper) < sizeof *wrapper || (wrapper->data && !fatbin_length(wrapper->data))) {
         return false;
     }
     if (wrapper->version != 2 || !wrapper->linked) {
         return wrapper->data != NULL;
     }
-    for (size_t i = 0; i < UNITS_MAX; i++) {
-        if (!mapped(&wrapper->linked[i], sizeof(void *))) {
-            return false;
-        }
+    size_t room = readable(wrapper->linked) / sizeof *wrapper->linked;
+    for (size_t i = 0; i < room; i++) {
         if (!wrapper->linked[i]) {
             return true;
         }
@@ -382,15 +392,12 @@ static bool wrapper_is_sound(const struct irt_fatbin_wrapper *wrapper)
 cudaError_t irt_code_from_memory(const void *data, const struct irt_code_origin *origin,
                                  struct irt_code *ret_code)
 {
-    size_t size = sizeof(uint32_t);
+    const size_t room = readable(data);
+    size_t size = room < sizeof(uint32_t) ? room : sizeof(uint32_t);
     bool sound = true;
     *ret_code = (struct irt_code){NULL, 0};
-    // A short text may end at the end of what is mapped, so one byte has to do for a start.
-    if (!mapped(data, 1)) {
+    if (!room) {
         return refuse(origin, cudaErrorInvalidValue, "the code is not in memory");
-    }
-    if (!mapped(data, size)) {
-        size = 1;
     }
     switch (form_of(data, size)) {
     case FORM_FATBIN:
@@ -408,7 +415,7 @@ cudaError_t irt_code_from_memory(const void *data, const struct irt_code_origin 
         sound = size != 0;
         break;
     case FORM_TEXT:
-        sound = text_length(data, &size);
+        sound = text_length(data, room, &size);
         break;
     case FORM_MACHINE_CODE:
     case FORM_UNKNOWN:
@@ -416,7 +423,7 @@ cudaError_t irt_code_from_memory(const void *data, const struct irt_code_origin 
     }
     if (!sound) {
         return refuse(origin, cudaErrorInvalidKernelImage,
-                      "the code is damaged: it leads outside of mapped memory");
+                      "the code is damaged: it leads outside of readable memory");
     }
     return irt_code_from_bytes(data, size, origin, ret_code);
 }

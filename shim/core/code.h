@@ -41,7 +41,7 @@ cudaError_t irt_code_from_bytes(const void *data, size_t size, const struct irt_
                                 struct irt_code *ret_code);
 
 // The same for code in memory without a known size, as cudaLibraryLoadData gets it: the size is
-// taken from the headers inside or from the first NUL, and the memory must be mapped that far. A
+// taken from the headers inside or from the first NUL, and the memory must be readable that far. A
 // wrapper is accepted. cudaErrorInvalidKernelImage when the headers lead outside.
 cudaError_t irt_code_from_memory(const void *data, const struct irt_code_origin *origin,
                                  struct irt_code *ret_code);

@@ -391,6 +391,9 @@ KERNEL_TEST(libraries, damaged_code)
     EXPECT(cudaErrorNoKernelImageForDevice, try_code(machine));
     EXPECT(cudaErrorInvalidValue, try_code(NULL));
     EXPECT(cudaErrorInvalidValue, try_code((const void *)(uintptr_t)8));
+    void *closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(cudaErrorInvalidValue, try_code(closed));
+    munmap(closed, 4096);
 }
 
 // Code right before memory that is not there.
@@ -401,7 +404,7 @@ KERNEL_TEST(libraries, code_at_the_edge)
     size_t room = (size + page - 1) / page * page;
     char *base =
         mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    cr_assert(image && base != MAP_FAILED && munmap(base + room, page) == 0);
+    cr_assert(image && base != MAP_FAILED && mprotect(base + room, page, PROT_NONE) == 0);
     char *end = base + room;
     memcpy(end - size, image, size);
     OK(try_code(end - size));
@@ -416,15 +419,22 @@ KERNEL_TEST(libraries, code_at_the_edge)
     EXPECT(cudaErrorInvalidKernelImage, try_code(end - (sizeof text - 1)));
     end[-1] = '\n';
     EXPECT(cudaErrorInvalidKernelImage, try_code(end - 1));
-    munmap(base, room);
+    munmap(base, room + page);
     free(image);
 }
 
 KERNEL_TEST(libraries, every_byte_of_the_headers)
 {
-    enum { HEADERS = 16 + 0x50 };
+    enum { HEADERS = 16 + 0x50, ROOM = 1 << 20 };
     size_t size = 0;
-    unsigned char *image = ptx_image(text, &size);
+    unsigned char *made = ptx_image(text, &size);
+    // With something behind it that a wrong size leads to, and then nothing that can be read.
+    unsigned char *image =
+        mmap(NULL, 2 * ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert(made && image != MAP_FAILED && size < ROOM &&
+              mprotect(image + ROOM, ROOM, PROT_NONE) == 0);
+    memcpy(image, made, size);
+    free(made);
     for (size_t i = 0; i < HEADERS; i++) {
         static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
         for (size_t v = 0; v < LENGTH(values); v++) {
@@ -435,7 +445,7 @@ KERNEL_TEST(libraries, every_byte_of_the_headers)
         }
     }
     OK(try_code(image));
-    free(image);
+    munmap(image, 2 * ROOM);
 }
 
 // ---- options ----
