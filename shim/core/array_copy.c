@@ -49,6 +49,9 @@ static cudaError_t copy_2d(cudaArray_const_t array, size_t w_offset, size_t h_of
     if (error) {
         return error;
     }
+    if (pitch == 0 && height <= 1) { // one row needs none: volumeRender of cuda-samples has none
+        pitch = width;
+    }
     if (width > pitch || pitch > irt_device_current()->info.prop.memPitch) {
         return cudaErrorInvalidPitchValue;
     }

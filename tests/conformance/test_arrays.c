@@ -262,6 +262,8 @@ Test(arrays, errors_of_2d_copies)
         {cudaSuccess, array, 0, 0, host, 32, 32, 4, cudaMemcpyHostToDevice},
         {cudaSuccess, array, 0, 0, host, 32, 0, 4, cudaMemcpyHostToDevice},
         {cudaSuccess, array, 28, 3, host, 32, 4, 1, cudaMemcpyHostToDevice},
+        {cudaSuccess, array, 0, 0, host, 0, 32, 1, cudaMemcpyHostToDevice}, // one row: no pitch
+        {cudaErrorInvalidPitchValue, array, 0, 0, host, 0, 32, 2, cudaMemcpyHostToDevice},
         {cudaErrorInvalidValue, array, 32, 0, host, 32, 4, 1, cudaMemcpyHostToDevice},
         {cudaErrorInvalidValue, array, 4, 0, host, 32, 32, 1, cudaMemcpyHostToDevice},
         {cudaErrorInvalidValue, array, 0, 1, host, 32, 32, 4, cudaMemcpyHostToDevice},
