@@ -25,8 +25,6 @@ Test(errors, instructions_that_are_only_parsed)
     expect_error("", "wgmma.fence.sync.aligned;", "'wgmma' is not compiled", "wgmma.fence");
     expect_error("", "cp.async.bulk.commit_group;", "'cp.async.bulk' is not compiled",
                  "cp.async.bulk");
-    expect_error("", "barrier.cluster.arrive;", "'barrier.cluster'", "barrier.cluster");
-    expect_error("", "mapa.u64 %rd1, %rd2, %r1;", "'mapa' is not compiled", "mapa.u64");
     expect_error("", "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;", "'movmatrix'", "movmatrix");
     expect_error("", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}], %f3;",
                  "depth compare", "tex.2d");
@@ -34,10 +32,10 @@ Test(errors, instructions_that_are_only_parsed)
 
 Test(errors, place_of_the_line)
 {
-    struct built built = build_kernel("", "mov.u32 %r1, 1;\n\n   mapa.u64 %rd1, %rd2, %r1; // x");
+    struct built built = build_kernel("", "mov.u32 %r1, 1;\n\n   movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2; // x");
     cr_assert_null(built.unit);
     cr_expect_eq(built.error.line, 16, "line %u", built.error.line);
-    cr_expect_str_eq(built.error.text, "mapa.u64 %rd1, %rd2, %r1; // x");
+    cr_expect_str_eq(built.error.text, "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2; // x");
     drop(&built);
 }
 
