@@ -334,7 +334,8 @@ struct irtb_backend {
     cudaError_t (*texture_create)(int device, const struct irtb_image *image,
                                   const struct cudaTextureDesc *texture,
                                   const struct cudaResourceViewDesc *view, uint64_t *ret_object);
-    void (*texture_destroy)(uint64_t object); // no work uses it any more; a later use is a fault
+    // Work that is enqueued may still use it; does not wait. A use by later work is a fault.
+    void (*texture_destroy)(uint64_t object);
     // Likewise for a surface object on an array.
     cudaError_t (*surface_create)(int device, const struct irtb_image *image,
                                   uint64_t *ret_object);

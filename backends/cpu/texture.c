@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Texture and surface objects: makes the descriptors of image.h that kernels read. A descriptor is
-// constant; a destroyed one loses its magic number and stays mapped, and many others are made
-// before its place is used again, so that a stale handle is a fault and not another texture.
+// constant. A destroyed one stays good until its device is at rest, since enqueued kernels may read
+// it; then it loses its magic number, and many others are made before its place is used again, so
+// that a stale handle is a fault and not another texture.
 // Called through backend.h by the shim, which has checked what the descriptors say.
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,30 +26,66 @@ struct record {
         struct texture_record texture;
         struct exec_surface surface;
     };
-    struct record *next; // while free
+    int device;
+    bool is_surface;
+    struct record *next; // of a list below
 };
 
 static struct {
     pthread_mutex_t lock;
     struct record *first, **end; // free ones, the oldest first
     size_t count;
+    struct record *condemned; // destroyed ones that enqueued work may still read
 } unused = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = &unused.first};
 
-static void give(struct record *record)
+static void give_locked(struct record *record)
 {
-    pthread_mutex_lock(&unused.lock);
+    if (record->is_surface) {
+        record->surface.magic = 0;
+    } else {
+        record->texture.texture.magic = 0;
+    }
     record->next = NULL;
     *unused.end = record;
     unused.end = &record->next;
     unused.count++;
+}
+
+// Gives up what was destroyed on devices that have come to rest since.
+static void sweep_locked(void)
+{
+    int asked = -1;
+    bool idle = false;
+    for (struct record **link = &unused.condemned; *link;) {
+        struct record *record = *link;
+        if (record->device != asked) {
+            asked = record->device;
+            idle = exec_device_is_idle(&cpu.devices[asked].exec);
+        }
+        if (idle) {
+            *link = record->next;
+            give_locked(record);
+        } else {
+            link = &record->next;
+        }
+    }
+}
+
+static void destroy(struct record *record)
+{
+    pthread_mutex_lock(&unused.lock);
+    record->next = unused.condemned;
+    unused.condemned = record;
+    sweep_locked();
     pthread_mutex_unlock(&unused.lock);
 }
 
-// A record with undefined contents. NULL without memory.
-static struct record *take(void)
+// A cleared record. NULL without memory.
+static struct record *take(int device, bool is_surface)
 {
     struct record *record = NULL;
     pthread_mutex_lock(&unused.lock);
+    sweep_locked();
     if (unused.count > KEPT) {
         record = unused.first;
         unused.first = record->next;
@@ -58,7 +95,15 @@ static struct record *take(void)
         unused.count--;
     }
     pthread_mutex_unlock(&unused.lock);
-    return record ? record : calloc(1, sizeof *record);
+    if (!record) {
+        record = malloc(sizeof *record);
+    }
+    if (record) {
+        memset(record, 0, sizeof *record);
+        record->device = device;
+        record->is_surface = is_surface;
+    }
+    return record;
 }
 
 // ---- textures ----
@@ -159,7 +204,6 @@ cudaError_t cpu_texture_create(int device, const struct irtb_image *image,
                                const struct cudaTextureDesc *texture,
                                const struct cudaResourceViewDesc *view, uint64_t *ret_object)
 {
-    (void)device; // one address space
     struct cpu_format format;
     bool known = view && view->format != cudaResViewFormatNone
                      ? cpu_format_of_view(view->format, &format)
@@ -167,11 +211,10 @@ cudaError_t cpu_texture_create(int device, const struct irtb_image *image,
     if (!known) {
         return cudaErrorNotSupported;
     }
-    struct record *record = take();
+    struct record *record = take(device, false);
     if (!record) {
         return cudaErrorMemoryAllocation;
     }
-    memset(record, 0, sizeof *record);
     struct texture_record *r = &record->texture;
     r->texture.channel = format.channel;
     r->texture.channels = format.channels;
@@ -196,21 +239,17 @@ static struct record *record_of(uint64_t object)
 
 void cpu_texture_destroy(uint64_t object)
 {
-    struct record *record = record_of(object);
-    record->texture.texture.magic = 0;
-    give(record);
+    destroy(record_of(object));
 }
 
 // ---- surfaces ----
 
 cudaError_t cpu_surface_create(int device, const struct irtb_image *image, uint64_t *ret_object)
 {
-    (void)device;
-    struct record *record = take();
+    struct record *record = take(device, true);
     if (!record) {
         return cudaErrorMemoryAllocation;
     }
-    memset(record, 0, sizeof *record);
     record->surface = (struct exec_surface){
         .magic = EXEC_SURFACE_MAGIC,
         .kind = image->array->kind,
@@ -225,7 +264,5 @@ cudaError_t cpu_surface_create(int device, const struct irtb_image *image, uint6
 
 void cpu_surface_destroy(uint64_t object)
 {
-    struct record *record = record_of(object);
-    record->surface.magic = 0;
-    give(record);
+    destroy(record_of(object));
 }

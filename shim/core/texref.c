@@ -82,10 +82,7 @@ static void discard(struct reference *reference)
 {
     bool alive = irt_module_may_wait(); // else the objects stay
     for (int i = 0; reference->bindings && alive && i < irt_device_count(); i++) {
-        if (reference->bindings[i].object) {
-            irt_device_drain(irt_device_at(i));
-            destroy(reference->kind, reference->bindings[i].object);
-        }
+        destroy(reference->kind, reference->bindings[i].object);
     }
     free(reference->bindings);
     free(reference);

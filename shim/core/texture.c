@@ -454,11 +454,9 @@ static cudaError_t remove_object(uint64_t value, bool surface)
     if (!object) {
         return cudaErrorInvalidValue;
     }
-    // Programs destroy objects right behind the launch that uses them.
-    cudaError_t error = irt_device_drain(object->device);
     destroy(value, surface);
     free(object);
-    return error;
+    return cudaSuccess;
 }
 
 cudaError_t irt_core_cudaDestroyTextureObject(cudaTextureObject_t texObject)

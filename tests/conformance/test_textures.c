@@ -988,6 +988,46 @@ KERNEL_TEST(textures, destroyed_behind_a_launch)
     OK(cudaFreeArray(array));
 }
 
+// … and that call does not wait for the launch.
+KERNEL_TEST(textures, destruction_does_not_wait)
+{
+    const float host[4] = {10, 20, 30, 40};
+    struct cudaTextureDesc texture;
+    cudaStream_t stream;
+    int *flag = NULL, *sink = NULL;
+    struct texel texel;
+    kernels_register();
+    fetches_register();
+    memset(&texture, 0, sizeof texture);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaMallocHost((void **)&flag, sizeof *flag));
+    OK(cudaMalloc((void **)&sink, sizeof *sink));
+    cudaArray_t array = make(&f32, extent3(4, 0, 0), 0);
+    OK(cudaMemcpyToArray(array, 0, 0, host, sizeof host, cudaMemcpyHostToDevice));
+    struct cudaResourceDesc resource = array_resource(array);
+    cudaTextureObject_t object = texture_on(&resource, &texture, NULL);
+    float x = 2.5f, none = 0;
+    void *wait[] = {&flag, &sink};
+    void *arguments[] = {&fetched, &object, &x, &none, &none, &none};
+    *(volatile int *)flag = 0;
+    OK(kernel_launch(KERNEL_WAIT_FLAG, 1, 1, wait, 0, stream));
+    OK(cudaLaunchKernel(ptx_module_stub(fetch_module, FETCH_1D), dim(1, 1, 1), dim(1, 1, 1),
+                        arguments, 0, stream));
+    OK(cudaDestroyTextureObject(object));
+    EXPECT(cudaErrorNotReady, cudaStreamQuery(stream));
+    for (int i = 0; i < 3000; i++) { // its place is not taken
+        cudaTextureObject_t other = texture_on(&resource, &texture, NULL);
+        cr_assert(other != object);
+        OK(cudaDestroyTextureObject(other));
+    }
+    *(volatile int *)flag = 1;
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaMemcpy(&texel, fetched, sizeof texel, cudaMemcpyDeviceToHost));
+    cr_assert(texel.v[0] == 30.0f);
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFreeArray(array));
+}
+
 // A stale or made-up object is a fault of the kernel, not of the process.
 KERNEL_TEST(textures, stale_objects_fault)
 {

@@ -756,6 +756,18 @@ cudaError_t exec_stream_synchronize(struct irtb_stream *stream)
     return device_error(stream->device);
 }
 
+bool exec_device_is_idle(struct exec_device *device)
+{
+    bool idle = true;
+    pthread_mutex_lock(&device->lock);
+    for (struct irtb_stream *s = device->streams; s && idle; s = s->list_next) {
+        uint64_t enqueued = atomic_load(&s->enqueued);
+        idle = atomic_load(&s->completed) >= enqueued;
+    }
+    pthread_mutex_unlock(&device->lock);
+    return idle;
+}
+
 cudaError_t exec_device_synchronize(struct exec_device *device)
 {
     struct target {

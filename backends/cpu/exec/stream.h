@@ -115,6 +115,8 @@ void exec_device_init(struct exec_device *device, int ordinal);
 void exec_device_fail(struct exec_device *device, cudaError_t error);
 // Waits for everything queued so far on all streams; returns the device's fault or success.
 cudaError_t exec_device_synchronize(struct exec_device *device);
+// Whether nothing is enqueued on the device that has not completed. Any thread.
+bool exec_device_is_idle(struct exec_device *device);
 
 // Priority as in CUDA: 0 default, negative is more urgent (to -5).
 cudaError_t exec_stream_create(struct exec_device *device, int priority,
