@@ -194,9 +194,9 @@ static void close_if_affected(void *handle, void *object, void *context)
 {
     struct irt_graph *graph = object;
     struct reset *reset = context;
-    (void)handle;
+    (void)handle; // graph->handle may not be written yet: such a graph is still empty
     // Graphs inside others go with them; none is captured where a device can be reset.
-    if (!graph->handle || graph->owner || graph->capture) {
+    if (graph->owner || graph->capture) {
         return;
     }
     reset->found = false;
