@@ -16,6 +16,7 @@
 #include "shim/core/array.h"
 #include "shim/core/event.h"
 #include "shim/core/graph.h"
+#include "shim/core/graph_exec.h"
 #include "shim/core/memory.h"
 #include "shim/core/module.h"
 #include "shim/core/pool.h"
@@ -383,6 +384,7 @@ cudaError_t irt_core_cudaDeviceReset(void)
     if (error) {
         return error;
     }
+    irt_exec_reset_device(device);
     irt_graph_reset_device(device);
     irt_texref_reset_device(device);
     irt_texture_reset_device(device);

@@ -544,6 +544,25 @@ cudaError_t irt_core_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t str
     return error;
 }
 
+static void close_on_device(void *handle, void *object, void *context)
+{
+    struct irt_exec *exec = object;
+    bool found = false;
+    irt_mutex_lock(&exec->lock);
+    for (size_t i = 0; i < exec->list.count && !found; i++) {
+        found = exec->list.owners[i].node->params.device == context;
+    }
+    irt_mutex_unlock(&exec->lock);
+    if (found) {
+        irt_handle_close(&execs, handle);
+    }
+}
+
+void irt_exec_reset_device(struct irt_device *device)
+{
+    irt_handle_each(&execs, close_on_device, device);
+}
+
 cudaError_t irt_core_cudaGraphExecDestroy(cudaGraphExec_t graphExec)
 {
     return irt_handle_close(&execs, graphExec) ? cudaSuccess : cudaErrorInvalidValue;

@@ -93,5 +93,7 @@ cudaError_t irt_exec_refresh(struct irt_exec *exec, size_t index);
 // change that an exec may not have; irt_params_make's; 801 for types that cannot be changed.
 cudaError_t irt_exec_set_given(cudaGraphExec_t handle, cudaGraphNode_t node,
                                const struct cudaGraphNodeParams *given);
+// cudaDeviceReset: makes every exec with a node on the device invalid. All work has ended.
+void irt_exec_reset_device(struct irt_device *device);
 // Gives a closed graph back when all launches that are enqueued now have ended. exec->lock is held.
 void irt_exec_retire(struct irt_exec *exec, struct irt_graph *closed);

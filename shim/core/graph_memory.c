@@ -3,8 +3,8 @@
 // The blocks behind allocation nodes, and the functions that report and trim graph memory. A block
 // has memory of its own for the life of its nodes: graphs do not share it, since the addresses of
 // all must stay valid and the processor has no cheap way to map memory anew at each launch. The
-// statistics say what CUDA's do: used is what launches have allocated and nobody freed, reserved is
-// the most that was used at once since the last trim.
+// statistics say what CUDA's do: memory stays with the graphs that had it, also when it is freed,
+// until a trim; so they report the most that was allocated at once since the last trim.
 #include "shim/core/graph_memory.h"
 
 #include <stdint.h>
@@ -32,7 +32,9 @@ struct block {
 
 // By ordinal.
 struct statistics {
-    uint64_t used, used_high, reserved, reserved_high;
+    uint64_t live; // allocated now
+    uint64_t held; // the most since the last trim: used and reserved memory alike
+    uint64_t used_high, reserved_high;
 };
 
 static struct irt_mutex lock = IRT_MUTEX_INIT(IRT_RANK_EVENT);
@@ -51,13 +53,13 @@ static struct statistics *of(const struct block *block)
     return &statistics[block->device->ordinal];
 }
 
-static void note_used_locked(const struct block *block, bool more)
+static void note_live_locked(const struct block *block, bool more)
 {
     struct statistics *s = of(block);
-    s->used = more ? s->used + block->size : s->used - block->size;
-    s->used_high = s->used > s->used_high ? s->used : s->used_high;
-    s->reserved = s->used > s->reserved ? s->used : s->reserved;
-    s->reserved_high = s->reserved > s->reserved_high ? s->reserved : s->reserved_high;
+    s->live = more ? s->live + block->size : s->live - block->size;
+    s->held = s->live > s->held ? s->live : s->held;
+    s->used_high = s->held > s->used_high ? s->held : s->used_high;
+    s->reserved_high = s->held > s->reserved_high ? s->held : s->reserved_high;
 }
 
 cudaError_t irt_graph_memory_reserve(struct irt_device *device, size_t size, void **ret_ptr)
@@ -114,7 +116,7 @@ void irt_graph_memory_retain(void *ptr)
 static void drop_locked(struct block *block)
 {
     if (block->allocated) {
-        note_used_locked(block, false);
+        note_live_locked(block, false);
     }
     HASH_DEL(blocks, block);
     free(block);
@@ -152,14 +154,14 @@ static cudaError_t play_locked(const void *exec, bool auto_free,
                 return cudaErrorInvalidValue;
             }
             block->allocated = false;
-            note_used_locked(block, false);
+            note_live_locked(block, false);
             continue;
         }
         if (block->allocated && !(auto_free && block->owner == exec)) {
             return cudaErrorInvalidValue;
         }
         if (!block->allocated) {
-            note_used_locked(block, true);
+            note_live_locked(block, true);
         }
         block->allocated = true;
         block->owner = exec;
@@ -185,7 +187,7 @@ cudaError_t irt_graph_memory_launch(const void *exec, bool auto_free,
     for (size_t i = 0; i < count && error; i++) {
         struct block *block = find_locked(steps[i].ptr);
         if (block && block->allocated != block->before) {
-            note_used_locked(block, block->before);
+            note_live_locked(block, block->before);
             block->allocated = block->before;
         }
     }
@@ -204,7 +206,7 @@ bool irt_graph_memory_free(void *ptr, cudaError_t *ret_error, bool *ret_gone,
         *ret_error = block->allocated ? cudaSuccess : cudaErrorInvalidValue;
         if (block->allocated) {
             block->allocated = false;
-            note_used_locked(block, false);
+            note_live_locked(block, false);
             if (!block->nodes) {
                 drop_locked(block);
                 gone = true;
@@ -237,7 +239,7 @@ cudaError_t irt_core_cudaDeviceGraphMemTrim(int device)
     }
     irt_mutex_lock(&lock);
     struct statistics *s = &statistics[found->ordinal];
-    s->reserved = s->used;
+    s->held = s->live;
     irt_mutex_unlock(&lock);
     return cudaSuccess;
 }
@@ -258,13 +260,11 @@ cudaError_t irt_core_cudaDeviceGetGraphMemAttribute(int device,
     const struct statistics *s = &statistics[found->ordinal];
     switch (attr) {
     case cudaGraphMemAttrUsedMemCurrent:
-        *(uint64_t *)value = s->used;
+    case cudaGraphMemAttrReservedMemCurrent:
+        *(uint64_t *)value = s->held;
         break;
     case cudaGraphMemAttrUsedMemHigh:
         *(uint64_t *)value = s->used_high;
-        break;
-    case cudaGraphMemAttrReservedMemCurrent:
-        *(uint64_t *)value = s->reserved;
         break;
     case cudaGraphMemAttrReservedMemHigh:
         *(uint64_t *)value = s->reserved_high;
@@ -292,9 +292,9 @@ cudaError_t irt_core_cudaDeviceSetGraphMemAttribute(int device,
     irt_mutex_lock(&lock);
     struct statistics *s = &statistics[found->ordinal];
     if (attr == cudaGraphMemAttrUsedMemHigh) {
-        s->used_high = s->used;
+        s->used_high = s->held;
     } else {
-        s->reserved_high = s->reserved;
+        s->reserved_high = s->held;
     }
     irt_mutex_unlock(&lock);
     return cudaSuccess;
