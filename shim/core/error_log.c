@@ -20,6 +20,7 @@
 #include "shim/util/handle.h"
 #include "shim/util/lock.h"
 #include "shim/util/log.h"
+#include "shim/util/process.h"
 
 enum {
     BUFFER_SIZE = 25600, // as cudaLogsDumpToMemory documents it
@@ -97,6 +98,9 @@ static void add(cudaLogLevel level, const char *message)
     char line[LINE_SIZE];
     struct timespec now;
     struct tm local;
+    if (irt_process_state() == IRT_PROCESS_FORKED) {
+        return; // the lock may have been held when the process forked
+    }
     clock_gettime(CLOCK_REALTIME, &now);
     localtime_r(&now.tv_sec, &local);
     int length =
