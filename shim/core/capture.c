@@ -83,8 +83,8 @@ bool irt_capture_set_add(struct irt_capture_set *set, const cudaGraphNode_t *nod
     for (size_t i = 0; i < count; i++) {
         const cudaGraphEdgeData *edge = edges ? &edges[i] : &plain;
         size_t j = 0;
-        while (j < set->count && !(set->nodes[j] == nodes[i] &&
-                                   memcmp(&set->edges[j], edge, sizeof *edge) == 0)) {
+        while (j < set->count &&
+               !(set->nodes[j] == nodes[i] && memcmp(&set->edges[j], edge, sizeof *edge) == 0)) {
             j++;
         }
         if (j == set->count) {
@@ -331,8 +331,8 @@ bool irt_capture_forbid_unsafe(void)
 // ---- nodes ----
 
 // Finds the nodes that the next node of the stream depends on. The arrays are the caller's.
-static cudaError_t dependencies_locked(const struct irt_stream *stream, struct irt_node ***ret_nodes,
-                                       size_t *ret_count)
+static cudaError_t dependencies_locked(const struct irt_stream *stream,
+                                       struct irt_node ***ret_nodes, size_t *ret_count)
 {
     const struct irt_capture_set *set = &stream->capture.set;
     struct irt_node **nodes = malloc((set->count + 1) * sizeof *nodes);
@@ -511,8 +511,7 @@ cudaError_t irt_capture_launch(struct irt_stream *stream, struct irt_kernel *ker
                                struct irt_event *const *events)
 {
     struct irt_params params;
-    cudaError_t error =
-        irt_params_from_launch(kernel, loaded, stream->device, request, &params);
+    cudaError_t error = irt_params_from_launch(kernel, loaded, stream->device, request, &params);
     error = finish(stream, error, &params);
     for (int i = 0; i < request->event_count && !error; i++) {
         irt_mutex_lock(&irt_graph_lock);

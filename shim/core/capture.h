@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/backend.h"
 #include "irt_fn.h"
+#include "backends/backend.h"
 
 struct irt_capture; // one sequence
 struct irt_device;

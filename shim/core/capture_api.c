@@ -51,8 +51,8 @@ cudaError_t irt_core_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStream
     struct irt_capture *capture = calloc(1, sizeof *capture);
     error = capture ? irt_graph_new(true, &graph) : cudaErrorMemoryAllocation;
     if (!error) {
-        *capture = (struct irt_capture){
-            .graph = graph, .own_graph = true, .mode = mode, .origin = origin};
+        *capture =
+            (struct irt_capture){.graph = graph, .own_graph = true, .mode = mode, .origin = origin};
         irt_mutex_lock(&irt_graph_lock);
         if (irt_capture_of_locked(origin)) {
             error = cudaErrorIllegalState;
@@ -125,8 +125,8 @@ cudaError_t irt_core_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGrap
         capture->mode = mode;
         capture->origin = origin;
         irt_mutex_lock(&irt_graph_lock);
-        error = begin_to_graph_locked(capture, graph, dependencies, dependencyData,
-                                      numDependencies);
+        error =
+            begin_to_graph_locked(capture, graph, dependencies, dependencyData, numDependencies);
         irt_mutex_unlock(&irt_graph_lock);
         if (error) {
             free(capture);
@@ -152,8 +152,7 @@ static cudaError_t end_locked(struct irt_stream *stream, struct irt_capture **re
         capture->invalidated = true;
         return cudaErrorStreamCaptureUnmatched;
     }
-    if (capture->mode != cudaStreamCaptureModeRelaxed &&
-        capture->thread != irt_capture_thread()) {
+    if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != irt_capture_thread()) {
         return cudaErrorStreamCaptureWrongThread;
     }
     cudaError_t error = irt_capture_check_end_locked(capture);
@@ -243,10 +242,12 @@ static bool has_edge_data(const struct irt_capture_set *set)
     return false;
 }
 
-cudaError_t irt_core_cudaStreamGetCaptureInfo(
-    cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
-    unsigned long long *id_out, cudaGraph_t *graph_out, const cudaGraphNode_t **dependencies_out,
-    const cudaGraphEdgeData **edgeData_out, size_t *numDependencies_out)
+cudaError_t irt_core_cudaStreamGetCaptureInfo(cudaStream_t stream,
+                                              enum cudaStreamCaptureStatus *captureStatus_out,
+                                              unsigned long long *id_out, cudaGraph_t *graph_out,
+                                              const cudaGraphNode_t **dependencies_out,
+                                              const cudaGraphEdgeData **edgeData_out,
+                                              size_t *numDependencies_out)
 {
     struct irt_stream *s;
     if (!captureStatus_out || (edgeData_out && !dependencies_out)) {

@@ -66,8 +66,8 @@ static bool is_unsafe(enum irt_fn fn)
 static bool is_device_wide(enum irt_fn fn)
 {
     return fn == IRT_FN_cudaDeviceSynchronize || fn == IRT_FN_cudaDeviceReset ||
-           fn == IRT_FN_cudaExecutionCtxSynchronize ||
-           fn == IRT_FN_cudaExecutionCtxRecordEvent || fn == IRT_FN_cudaExecutionCtxWaitEvent;
+           fn == IRT_FN_cudaExecutionCtxSynchronize || fn == IRT_FN_cudaExecutionCtxRecordEvent ||
+           fn == IRT_FN_cudaExecutionCtxWaitEvent;
 }
 
 cudaError_t irt_capture_forbid_call(enum irt_fn fn)

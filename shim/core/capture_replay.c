@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Recapture: a sequence that meets the nodes of an existing graph again, in the order of their
-// creation, and gives them its parameters. What does not fit ends it. Source: CUDA Runtime API 13.3,
-// cudaStreamBeginRecaptureToGraph.
+// creation, and gives them its parameters. What does not fit ends it. Source: CUDA Runtime
+// API 13.3, cudaStreamBeginRecaptureToGraph.
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +27,9 @@ static bool same_kernel(const struct irt_kernel_params *a, const struct irt_kern
 
 static bool same_copy(const struct irtb_copy *a, const struct irtb_copy *b)
 {
-    return a->dst == b->dst && a->src == b->src && a->width == b->width &&
-           a->height == b->height && a->depth == b->depth && a->dst_pitch == b->dst_pitch &&
-           a->src_pitch == b->src_pitch && a->dst_slice == b->dst_slice &&
-           a->src_slice == b->src_slice;
+    return a->dst == b->dst && a->src == b->src && a->width == b->width && a->height == b->height &&
+           a->depth == b->depth && a->dst_pitch == b->dst_pitch && a->src_pitch == b->src_pitch &&
+           a->dst_slice == b->dst_slice && a->src_slice == b->src_slice;
 }
 
 static bool same_fill(const struct irtb_fill *a, const struct irtb_fill *b)
@@ -168,9 +167,10 @@ static cudaError_t begin_locked(struct irt_capture *capture, cudaGraph_t graph,
     return cudaSuccess;
 }
 
-cudaError_t irt_core_cudaStreamBeginRecaptureToGraph(
-    cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
-    struct cudaGraphRecaptureCallbackData *callbackData)
+cudaError_t
+irt_core_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCaptureMode mode,
+                                         cudaGraph_t graph,
+                                         struct cudaGraphRecaptureCallbackData *callbackData)
 {
     struct irt_stream *origin;
     struct irt_object_reference *objects = NULL;

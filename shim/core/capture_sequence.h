@@ -18,9 +18,9 @@ struct irt_capture {
     struct irt_graph *graph;
     bool own_graph; // made for the sequence: goes with it when it fails
     enum cudaStreamCaptureMode mode;
-    unsigned thread; // that began it
+    unsigned thread;                     // that began it
     struct irt_stream *origin, *streams; // all that take part, through capture.next
-    struct irt_capture_set left; // what streams that were destroyed would have depended on
+    struct irt_capture_set left;         // what streams that were destroyed would have depended on
     bool invalidated;
     bool replay;              // the nodes are there already (capture_replay.c)
     cudaGraphNode_t expected; // … and this one comes next, NULL: none
@@ -43,7 +43,8 @@ void irt_capture_discard(struct irt_capture *capture);
 // What ending it now answers: 901, 904 or success.
 cudaError_t irt_capture_check_end_locked(struct irt_capture *capture);
 
-// The stream of a call that begins a sequence, referenced: 1 for a wrong mode, 900 for a legacy one.
+// The stream of a call that begins a sequence, referenced: 1 for a wrong mode, 900 for a legacy
+// one.
 cudaError_t irt_capture_origin(cudaStream_t handle, enum cudaStreamCaptureMode mode,
                                struct irt_stream **ret_stream);
 

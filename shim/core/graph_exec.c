@@ -201,8 +201,8 @@ static void check_conditions(struct irt_node *node, void *context)
     struct condition_check *check = context;
     const struct irt_params *params = &node->params;
     bool unused = params->type == cudaGraphNodeTypeGraph && has_unused_condition(params->child);
-    for (unsigned i = 0; params->type == cudaGraphNodeTypeConditional && !unused &&
-                         i < params->conditional.count;
+    for (unsigned i = 0;
+         params->type == cudaGraphNodeTypeConditional && !unused && i < params->conditional.count;
          i++) {
         unused = has_unused_condition(params->conditional.bodies[i]);
     }
@@ -232,8 +232,8 @@ static cudaError_t check_graph_locked(struct irt_graph *graph, unsigned long lon
         struct device_launch_check check = {.outcome = outcome};
         irt_graph_each_locked(graph, check_for_device, &check);
         if (!check.error && !check.count) {
-            check.error = offend(outcome, cudaGraphInstantiateInvalidStructure, NULL,
-                                 cudaErrorInvalidValue);
+            check.error =
+                offend(outcome, cudaGraphInstantiateInvalidStructure, NULL, cudaErrorInvalidValue);
         }
         return check.error;
     }

@@ -50,8 +50,8 @@ struct irt_exec {
     struct irt_exec_list list;
     cudaGraph_t counted;       // graph whose exec_count it counts in, or NULL
     struct irtb_graph *native; // NULL: the backend has no graphs
-    struct irtb_event *marker;   // without native: behind the last launch
-    unsigned long long last;     // … on the stream with this id
+    struct irtb_event *marker; // without native: behind the last launch
+    unsigned long long last;   // … on the stream with this id
     struct irtb_notice notice; // at the end of its life
 };
 
@@ -62,7 +62,8 @@ cudaError_t irt_exec_list_make_locked(struct irt_graph *clone, struct irt_exec_l
 void irt_exec_list_free(struct irt_exec_list *list);
 // Puts `sorted` in order after a change of origins.
 void irt_exec_list_sort(struct irt_exec_list *list);
-// The node that comes from the application's node `id` (also of the graph of the last update); NULL.
+// The node that comes from the application's node `id` (also of the graph of the last update);
+// NULL.
 struct irt_exec_node *irt_exec_list_find(const struct irt_exec_list *list, uint64_t id);
 // One node of the backend again, after the parameters of `owner` have changed. `ret_node` points
 // into them.

@@ -12,9 +12,9 @@ static cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node, cudaError_t e
     return error ? error : irt_exec_set_given(exec, node, given);
 }
 
-cudaError_t irt_core_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec,
-                                                      cudaGraphNode_t node,
-                                                      const struct cudaKernelNodeParams *pNodeParams)
+cudaError_t
+irt_core_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+                                          const struct cudaKernelNodeParams *pNodeParams)
 {
     struct cudaGraphNodeParams given;
     return set(hGraphExec, node, irt_given_kernel(pNodeParams, &given), &given);

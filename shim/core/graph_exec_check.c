@@ -13,9 +13,8 @@ static const struct irt_device *owner_of(const void *address)
     return irt_memory_find(address, &memory) ? memory.device : NULL;
 }
 
-static enum cudaGraphExecUpdateResult check_kernel(const struct irt_params *old,
-                                                   const struct irt_params *new,
-                                                   unsigned long long flags)
+static enum cudaGraphExecUpdateResult
+check_kernel(const struct irt_params *old, const struct irt_params *new, unsigned long long flags)
 {
     if (old->device != new->device) {
         return cudaGraphExecUpdateErrorUnsupportedFunctionChange;
@@ -31,8 +30,8 @@ static enum cudaGraphExecUpdateResult check_kernel(const struct irt_params *old,
 static enum cudaGraphExecUpdateResult check_copy(const struct irt_copy_params *old,
                                                  const struct irt_copy_params *new)
 {
-    bool same = old->box.dst_device == new->box.dst_device &&
-                old->box.src_device == new->box.src_device;
+    bool same =
+        old->box.dst_device == new->box.dst_device && old->box.src_device == new->box.src_device;
     for (int i = 0; i < 2; i++) {
         same = same && (old->arrays[i] == NULL) == (new->arrays[i] == NULL);
     }

@@ -16,8 +16,7 @@
 static struct irt_exec_node *find_locked(const struct irt_exec *exec, cudaGraphNode_t handle)
 {
     struct irt_node *node;
-    return irt_node_find_locked(handle, &node) ? NULL
-                                               : irt_exec_list_find(&exec->list, node->id);
+    return irt_node_find_locked(handle, &node) ? NULL : irt_exec_list_find(&exec->list, node->id);
 }
 
 // A copy of what the exec has for a node of that type, to be released.
@@ -27,8 +26,8 @@ static cudaError_t parameters_of(const struct irt_exec *exec, cudaGraphNode_t ha
     *ret_params = (struct irt_params){.type = cudaGraphNodeTypeEmpty};
     irt_mutex_lock(&irt_graph_lock);
     const struct irt_exec_node *owner = find_locked(exec, handle);
-    cudaError_t error = owner && owner->node->params.type == type ? cudaSuccess
-                                                                  : cudaErrorInvalidValue;
+    cudaError_t error =
+        owner && owner->node->params.type == type ? cudaSuccess : cudaErrorInvalidValue;
     if (!error && type == cudaGraphNodeTypeKernel) {
         error = irt_params_copy(&owner->node->params, false, ret_params);
     }

@@ -38,7 +38,7 @@ struct statistics {
 };
 
 static struct irt_mutex lock = IRT_MUTEX_INIT(IRT_RANK_EVENT);
-static struct block *blocks;                    // by start
+static struct block *blocks; // by start
 static struct statistics statistics[DEVICE_MAX];
 
 static struct block *find_locked(const void *ptr)
@@ -244,8 +244,7 @@ cudaError_t irt_core_cudaDeviceGraphMemTrim(int device)
     return cudaSuccess;
 }
 
-cudaError_t irt_core_cudaDeviceGetGraphMemAttribute(int device,
-                                                    enum cudaGraphMemAttributeType attr,
+cudaError_t irt_core_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
                                                     void *value)
 {
     const struct irt_device *found = irt_device_at(device);
@@ -277,8 +276,7 @@ cudaError_t irt_core_cudaDeviceGetGraphMemAttribute(int device,
 }
 
 // Only the high-water marks can be set, and only to zero: they start anew from what is.
-cudaError_t irt_core_cudaDeviceSetGraphMemAttribute(int device,
-                                                    enum cudaGraphMemAttributeType attr,
+cudaError_t irt_core_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
                                                     void *value)
 {
     const struct irt_device *found = irt_device_at(device);

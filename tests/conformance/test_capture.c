@@ -164,20 +164,20 @@ KERNEL_TEST(capture, each_operation_is_one_node, .init = setup)
     cudaEvent_t event = event_new();
     OK(cudaMalloc((void **)&data, 64 * sizeof *data));
     OK(cudaMallocPitch((void **)&box, &pitch, 16, 4));
-#define NODE(type, call)                        \
-    begin(stream);                              \
-    OK(call);                                   \
-    OK(cudaStreamEndCapture(stream, &graph));   \
+#define NODE(type, call)                          \
+    begin(stream);                                \
+    OK(call);                                     \
+    OK(cudaStreamEndCapture(stream, &graph));     \
     cr_assert(only_type(graph) == (type), #call); \
     OK(cudaGraphDestroy(graph))
     NODE(cudaGraphNodeTypeMemcpy, cudaMemcpyAsync(data, host, 64, cudaMemcpyHostToDevice, stream));
     NODE(cudaGraphNodeTypeMemcpy, cudaMemcpyAsync(data, host, 64, cudaMemcpyDefault, stream));
     NODE(cudaGraphNodeTypeMemcpy,
          cudaMemcpy2DAsync(box, pitch, host, 16, 16, 4, cudaMemcpyHostToDevice, stream));
-    NODE(cudaGraphNodeTypeMemcpy, cudaMemcpyToSymbolAsync(&device_value_key, host, 4, 0,
-                                                          cudaMemcpyHostToDevice, stream));
-    NODE(cudaGraphNodeTypeMemcpy, cudaMemcpyFromSymbolAsync(host, &device_value_key, 4, 0,
-                                                            cudaMemcpyDeviceToHost, stream));
+    NODE(cudaGraphNodeTypeMemcpy,
+         cudaMemcpyToSymbolAsync(&device_value_key, host, 4, 0, cudaMemcpyHostToDevice, stream));
+    NODE(cudaGraphNodeTypeMemcpy,
+         cudaMemcpyFromSymbolAsync(host, &device_value_key, 4, 0, cudaMemcpyDeviceToHost, stream));
     NODE(cudaGraphNodeTypeMemcpy, cudaMemcpyPeerAsync(data, 0, box, 0, 16, stream));
     NODE(cudaGraphNodeTypeMemset, cudaMemsetAsync(data, 1, 64, stream));
     NODE(cudaGraphNodeTypeMemset, cudaMemset2DAsync(box, pitch, 1, 16, 4, stream));
@@ -350,7 +350,8 @@ KERNEL_TEST(capture, to_an_existing_graph, .init = setup)
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     EXPECT(cudaErrorInvalidValue,
            cudaStreamBeginCaptureToGraph(stream, graph, &foreign, NULL, 1, mode));
-    EXPECT(cudaErrorInvalidValue, cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 1, mode));
+    EXPECT(cudaErrorInvalidValue,
+           cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 1, mode));
     EXPECT(cudaErrorInvalidValue, cudaStreamBeginCaptureToGraph(stream, NULL, NULL, NULL, 0, mode));
     EXPECT(cudaErrorInvalidValue, cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, 3));
     OK(cudaStreamBeginCaptureToGraph(stream, graph, &node, NULL, 1, mode));
@@ -510,9 +511,9 @@ KERNEL_TEST(capture_errors, prohibited_on_a_capturing_stream_900, .init = setup)
     cudaStream_t stream = stream_new();
     int *managed;
     OK(cudaMallocManaged((void **)&managed, 64, cudaMemAttachGlobal));
-#define REFUSED(call)                                   \
-    begin(stream);                                      \
-    EXPECT(cudaErrorStreamCaptureUnsupported, call);    \
+#define REFUSED(call)                                \
+    begin(stream);                                   \
+    EXPECT(cudaErrorStreamCaptureUnsupported, call); \
     expect_invalidated(stream)
     REFUSED(cudaStreamSynchronize(stream));
     REFUSED(cudaStreamQuery(stream));
@@ -533,12 +534,12 @@ KERNEL_TEST(capture_errors, unsafe_calls_900, .init = setup)
     size_t pitch;
     struct cudaPitchedPtr pitched;
     OK(cudaMalloc((void **)&data, 64));
-#define REFUSED(call)                                                    \
-    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));     \
-    EXPECT(cudaErrorStreamCaptureUnsupported, call);                     \
-    expect_invalidated(stream);                                          \
+#define REFUSED(call)                                                     \
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));      \
+    EXPECT(cudaErrorStreamCaptureUnsupported, call);                      \
+    expect_invalidated(stream);                                           \
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal)); \
-    EXPECT(cudaErrorStreamCaptureUnsupported, call);                     \
+    EXPECT(cudaErrorStreamCaptureUnsupported, call);                      \
     expect_invalidated(stream)
     REFUSED(cudaMalloc(&ptr, 64));
     REFUSED(cudaMallocHost(&ptr, 64));
@@ -633,8 +634,7 @@ KERNEL_TEST(capture_errors, implicit_906, .init = setup)
     OK(cudaMalloc((void **)&data, 64));
     begin(blocking);
     EXPECT(cudaErrorStreamCaptureImplicit, cudaStreamIsCapturing(cudaStreamLegacy, &s));
-    EXPECT(cudaErrorStreamCaptureImplicit,
-           info(cudaStreamLegacy, &s, NULL, NULL, NULL, NULL));
+    EXPECT(cudaErrorStreamCaptureImplicit, info(cudaStreamLegacy, &s, NULL, NULL, NULL, NULL));
     cr_assert(status(blocking) == cudaStreamCaptureStatusActive); // asking harms nothing
     EXPECT(cudaErrorStreamCaptureImplicit, kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, NULL));
     expect_invalidated(blocking);

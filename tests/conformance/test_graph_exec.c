@@ -415,9 +415,8 @@ KERNEL_TEST(graph_exec, a_fault_ends_the_launch, .init = setup)
     cudaGraph_t graph = graph_new();
     cudaGraphExec_t exec;
     cudaGraphNode_t fault, host;
-    struct cudaKernelNodeParams params = {.func = (void *)kernel_stub(KERNEL_FAULT),
-                                          .gridDim = {1, 1, 1},
-                                          .blockDim = {1, 1, 1}};
+    struct cudaKernelNodeParams params = {
+        .func = (void *)kernel_stub(KERNEL_FAULT), .gridDim = {1, 1, 1}, .blockDim = {1, 1, 1}};
     struct cudaHostNodeParams host_params = {.fn = wait_for_gate, .userData = &gate};
     OK(cudaGraphAddKernelNode(&fault, graph, NULL, 0, &params));
     OK(cudaGraphAddHostNode(&host, graph, &fault, 1, &host_params));
@@ -435,7 +434,8 @@ KERNEL_TEST(graph_update, kernel_node, .init = setup)
     cudaGraph_t graph = graph_new(), foreign = graph_new();
     cudaGraphExec_t exec;
     struct fill_arguments arguments;
-    cudaGraphNode_t node = add_fill(graph, NULL, data, 5), stranger = add_fill(foreign, NULL, data, 1);
+    cudaGraphNode_t node = add_fill(graph, NULL, data, 5),
+                    stranger = add_fill(foreign, NULL, data, 1);
     OK(instantiate(&exec, graph));
     struct cudaKernelNodeParams params = fill_params(&arguments, data, 8);
     OK(cudaGraphExecKernelNodeSetParams(exec, node, &params));
@@ -535,14 +535,14 @@ KERNEL_TEST(graph_update, copy_set_host_nodes, .init = setup)
     // Another kind of memory on a side, more dimensions, nothing at all, a node of another type.
     EXPECT(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams1D(exec, copy, data, data + 4, 4,
                                                                      cudaMemcpyDeviceToDevice));
-    EXPECT(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams1D(exec, copy, data, values, 0,
-                                                                     cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphExecMemcpyNodeSetParams1D(exec, copy, data, values, 0, cudaMemcpyHostToDevice));
     parms.extent = (struct cudaExtent){4, 2, 1};
     parms.srcPtr.ysize = parms.dstPtr.ysize = 2;
     EXPECT(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams(exec, copy, &parms));
     EXPECT(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams(exec, copy, NULL));
-    EXPECT(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams1D(exec, set, data, values, 4,
-                                                                     cudaMemcpyHostToDevice));
+    EXPECT(cudaErrorInvalidValue,
+           cudaGraphExecMemcpyNodeSetParams1D(exec, set, data, values, 4, cudaMemcpyHostToDevice));
     EXPECT(cudaErrorInvalidValue, cudaGraphExecMemsetNodeSetParams(exec, copy, &set_params));
     EXPECT(cudaErrorInvalidValue, cudaGraphExecMemsetNodeSetParams(exec, set, NULL));
     EXPECT(cudaErrorInvalidValue, cudaGraphExecHostNodeSetParams(exec, host, NULL));

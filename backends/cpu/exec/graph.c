@@ -291,10 +291,9 @@ static cudaError_t compile_choice(struct compiler *compiler, uint32_t index)
     }
     uint32_t self = compiler->next_step++;
     struct step *steps = compiler->plan->steps;
-    steps[self] = (struct step){.kind = (uint8_t)kind_of(node->kind),
-                                .choice = {.condition = node->conditional.condition,
-                                           .count = count,
-                                           .targets = targets}};
+    steps[self] = (struct step){
+        .kind = (uint8_t)kind_of(node->kind),
+        .choice = {.condition = node->conditional.condition, .count = count, .targets = targets}};
     compiler->graph->step_of[index] = self;
     uint32_t first = index + 1;
     for (uint32_t i = 0; i < count; i++) {
@@ -707,8 +706,7 @@ enum exec_graph_result exec_graph_run(struct exec_graph_run *run, struct irtb_st
         case STEP_HOST:
             return EXEC_GRAPH_HOST;
         case STEP_WAIT:
-            if (run->slots[step->event.slot] &&
-                !atomic_load(&run->slots[step->event.slot]->done)) {
+            if (run->slots[step->event.slot] && !atomic_load(&run->slots[step->event.slot]->done)) {
                 return EXEC_GRAPH_RECORD;
             }
             end_record(run, step);

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backends/backend.h"
 #include "grid.h"
+#include "backends/backend.h"
 
 struct exec_device;
 struct exec_param;
@@ -32,8 +32,8 @@ struct exec_graph_hooks {
 
 // The state of one launch; embedded in the stream's operation.
 struct exec_graph_run {
-    struct irtb_graph *graph; // referenced
-    struct exec_plan *plan;   // referenced
+    struct irtb_graph *graph;   // referenced
+    struct exec_plan *plan;     // referenced
     struct exec_record **slots; // per event node: its record in this launch, referenced, or NULL
     uint64_t ticket;
     uint32_t position; // the next step
