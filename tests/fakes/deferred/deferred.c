@@ -1,48 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backend for tests of the shim: no operation is done before somebody waits for it, on the thread
-// that waits. So what a call leaves undone shows without any timing, and what it has waited for is
-// done. Checks the rules of backends/backend.h as it goes and counts violations, which tests read
-// with deferred_violations(). Two devices of 64 MiB; no modules, no launches. Not for programs.
-#include <pthread.h>
-#include <stdarg.h>
+// Devices, memory, copies and fills of the deferred backend, and its table; see deferred.h. The
+// queues are in queue.c, modules and launches in modules.c.
+#include "deferred.h"
+
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/backend.h"
+#include "modules.h"
+#include "queue.h"
 
 enum { DEVICES = 2, ALLOCATIONS = 4096, BUDGET = 64 << 20 };
-
-struct irtb_event {
-    struct irtb_event *next_destroyed;
-    struct irtb_stream *stream; // of the last record
-    unsigned long long recorded, done;
-    int device;
-    bool timing;
-};
-
-enum operation { OPERATION_COPY, OPERATION_FILL, OPERATION_HOST, OPERATION_RECORD, OPERATION_WAIT };
-
-struct work {
-    struct work *next;
-    enum operation operation;
-    struct irtb_copy copy;
-    struct irtb_fill fill;
-    void (*function)(void *);
-    void *argument;
-    bool always;
-    struct irtb_event *event;
-    struct irtb_stream *where; // WAIT: of the record that is waited for
-    unsigned long long number;
-};
-
-struct irtb_stream {
-    struct irtb_stream *next;
-    struct work *first, **last;
-    int device;
-    bool dead;
-};
 
 struct allocation {
     char *start;
@@ -51,31 +22,23 @@ struct allocation {
     enum irtb_memory_kind kind;
 };
 
-// Recursive: a host function of a test may wait for nothing, but freeing works from there.
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static const struct irtb_host *host;
-static struct irtb_stream *streams;
 static struct allocation allocations[ALLOCATIONS];
 static size_t used[DEVICES];
-static struct irtb_event *destroyed; // may still be waited for: kept
 static unsigned violations;
 static cudaError_t fault_next; // what the next copy ends with, for tests of sticky errors
 
-__attribute__((visibility("default"))) unsigned deferred_violations(void);
-__attribute__((visibility("default"))) void deferred_fail_next_copy(cudaError_t error);
-__attribute__((visibility("default"))) unsigned deferred_allocations(void);
-
-unsigned deferred_violations(void)
+__attribute__((visibility("default"))) unsigned deferred_violations(void)
 {
     return violations;
 }
 
-void deferred_fail_next_copy(cudaError_t error)
+__attribute__((visibility("default"))) void deferred_fail_next_copy(cudaError_t error)
 {
     fault_next = error;
 }
 
-unsigned deferred_allocations(void)
+__attribute__((visibility("default"))) unsigned deferred_allocations(void)
 {
     unsigned count = 0;
     for (int i = 0; i < ALLOCATIONS; i++) {
@@ -84,7 +47,7 @@ unsigned deferred_allocations(void)
     return count;
 }
 
-static void violation(const char *what)
+void deferred_violation(const char *what)
 {
     violations++;
     host->log("deferred", 0, "contract violation: %s", what);
@@ -125,6 +88,13 @@ static cudaError_t device_info(int device, struct irtb_device_info *ret_info)
     prop->pageableMemoryAccess = 1;
     prop->canMapHostMemory = 1;
     prop->hostRegisterSupported = 1;
+    prop->maxThreadsPerBlock = 1024;
+    memcpy(prop->maxThreadsDim, (const int[3]){1024, 1024, 64}, sizeof prop->maxThreadsDim);
+    memcpy(prop->maxGridSize, (const int[3]){2147483647, 65535, 65535}, sizeof prop->maxGridSize);
+    prop->sharedMemPerBlock = 48 << 10;
+    prop->sharedMemPerBlockOptin = 99 << 10;
+    prop->cooperativeLaunch = 1;
+    prop->multiProcessorCount = 2;
     return cudaSuccess;
 }
 
@@ -179,7 +149,7 @@ static cudaError_t memory_alloc(int device, enum irtb_memory_kind kind, size_t s
 {
     (void)flags;
     struct allocation *slot = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&deferred_lock);
     for (int i = 0; i < ALLOCATIONS && !slot; i++) {
         slot = allocations[i].start ? NULL : &allocations[i];
     }
@@ -192,25 +162,25 @@ static cudaError_t memory_alloc(int device, enum irtb_memory_kind kind, size_t s
         *ret_ptr = start;
     }
     if (size == 0) {
-        violation("allocation of no bytes");
+        deferred_violation("allocation of no bytes");
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&deferred_lock);
     return start ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 static cudaError_t memory_free(int device, enum irtb_memory_kind kind, void *ptr)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&deferred_lock);
     struct allocation *a = find(ptr);
     if (!a || a->start != ptr || a->device != device || a->kind != kind) {
-        violation("free of what was not allocated so");
+        deferred_violation("free of what was not allocated so");
     } else {
         memset(a->start, 0xdd, a->size);
         free(a->start);
         used[device] -= a->size;
         a->start = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&deferred_lock);
     return cudaSuccess;
 }
 
@@ -237,9 +207,9 @@ static void check_side(const void *ptr, int device)
     const struct allocation *a = find(ptr);
     bool on_device = a && a->kind != IRTB_MEMORY_HOST;
     if (device >= 0 && (!on_device || a->device != device)) {
-        violation("copy names a device that does not own the memory");
+        deferred_violation("copy names a device that does not own the memory");
     } else if (device < 0 && on_device && a->kind == IRTB_MEMORY_DEVICE) {
-        violation("copy takes device memory for host memory");
+        deferred_violation("copy takes device memory for host memory");
     }
 }
 
@@ -269,215 +239,101 @@ static void do_fill(const struct irtb_fill *f)
     }
 }
 
-static bool step(struct irtb_stream *stream);
-
-static void run_until(struct irtb_event *event, struct irtb_stream *where,
-                      unsigned long long number)
-{
-    while (event->done < number && step(where)) {
-    }
-}
-
-// Does the first operation of the stream; false when there is none.
-static bool step(struct irtb_stream *stream)
-{
-    struct work *work = stream->first;
-    if (!work) {
-        return false;
-    }
-    stream->first = work->next;
-    if (!stream->first) {
-        stream->last = &stream->first;
-    }
-    switch (work->operation) {
-    case OPERATION_COPY:
-        do_copy(&work->copy, stream->device);
-        break;
-    case OPERATION_FILL:
-        do_fill(&work->fill);
-        break;
-    case OPERATION_HOST:
-        work->function(work->argument);
-        break;
-    case OPERATION_RECORD:
-        work->event->done = work->number;
-        break;
-    case OPERATION_WAIT:
-        run_until(work->event, work->where, work->number);
-        break;
-    }
-    free(work);
-    return true;
-}
-
-static void run_all(struct irtb_stream *stream)
-{
-    while (step(stream)) {
-    }
-}
-
-static cudaError_t enqueue(struct irtb_stream *stream, const struct work *what)
-{
-    struct work *work = malloc(sizeof *work);
-    if (!work) {
-        return cudaErrorMemoryAllocation;
-    }
-    *work = *what;
-    work->next = NULL;
-    pthread_mutex_lock(&lock);
-    if (stream->dead) {
-        violation("work for a destroyed stream");
-    }
-    *stream->last = work;
-    stream->last = &work->next;
-    pthread_mutex_unlock(&lock);
-    return cudaSuccess;
-}
-
-static cudaError_t device_synchronize(int device)
-{
-    pthread_mutex_lock(&lock);
-    for (struct irtb_stream *s = streams; s; s = s->next) {
-        if (s->device == device) {
-            run_all(s);
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return cudaSuccess;
-}
-
 static cudaError_t device_reset(int device)
 {
     for (int i = 0; i < ALLOCATIONS; i++) {
         if (allocations[i].start && allocations[i].device == device) {
-            violation("memory left at reset");
+            deferred_violation("memory left at reset");
         }
     }
     return cudaSuccess;
 }
 
-// ---- streams and events ----
-
-static cudaError_t stream_create(int device, int priority, struct irtb_stream **ret_stream)
-{
-    (void)priority;
-    struct irtb_stream *stream = calloc(1, sizeof *stream);
-    if (!stream) {
-        return cudaErrorMemoryAllocation;
-    }
-    stream->device = device;
-    stream->last = &stream->first;
-    pthread_mutex_lock(&lock);
-    stream->next = streams;
-    streams = stream;
-    pthread_mutex_unlock(&lock);
-    *ret_stream = stream;
-    return cudaSuccess;
-}
-
-static void stream_destroy(struct irtb_stream *stream)
-{
-    stream->dead = true; // its work is still done when the device is waited for
-}
-
-static cudaError_t stream_query(struct irtb_stream *stream)
-{
-    return stream->first ? cudaErrorNotReady : cudaSuccess;
-}
-
-static cudaError_t stream_synchronize(struct irtb_stream *stream)
-{
-    pthread_mutex_lock(&lock);
-    run_all(stream);
-    pthread_mutex_unlock(&lock);
-    return cudaSuccess;
-}
-
-static cudaError_t event_create(int device, bool timing, bool blocking, struct irtb_event **ret)
-{
-    (void)blocking;
-    struct irtb_event *event = calloc(1, sizeof *event);
-    if (!event) {
-        return cudaErrorMemoryAllocation;
-    }
-    event->device = device;
-    event->timing = timing;
-    *ret = event;
-    return cudaSuccess;
-}
-
-static void event_destroy(struct irtb_event *event)
-{
-    pthread_mutex_lock(&lock);
-    event->next_destroyed = destroyed;
-    destroyed = event;
-    pthread_mutex_unlock(&lock);
-}
-
-static cudaError_t event_record(struct irtb_event *event, struct irtb_stream *stream)
-{
-    event->stream = stream;
-    struct work work = {.operation = OPERATION_RECORD, .event = event, .number = ++event->recorded};
-    return enqueue(stream, &work);
-}
-
-static cudaError_t event_query(struct irtb_event *event)
-{
-    return event->done < event->recorded ? cudaErrorNotReady : cudaSuccess;
-}
-
-static cudaError_t event_synchronize(struct irtb_event *event)
-{
-    pthread_mutex_lock(&lock);
-    run_until(event, event->stream, event->recorded);
-    pthread_mutex_unlock(&lock);
-    return cudaSuccess;
-}
-
-static cudaError_t event_elapsed(struct irtb_event *start, struct irtb_event *end, double *ret_ms)
-{
-    *ret_ms = start->timing && end->timing ? 1 : 0;
-    return cudaSuccess;
-}
-
-static cudaError_t stream_wait_event(struct irtb_stream *stream, struct irtb_event *event)
-{
-    struct work work = {.operation = OPERATION_WAIT,
-                        .event = event,
-                        .where = event->stream,
-                        .number = event->recorded};
-    return event->recorded > event->done ? enqueue(stream, &work) : cudaSuccess;
-}
-
 // ---- work ----
+
+// An operation; begins with what deferred_control.precedes looks for.
+struct work {
+    void *user;
+    int device;
+    struct irtb_copy copy;
+    struct irtb_fill fill;
+    void (*function)(void *);
+    void *argument;
+};
+
+static cudaError_t enqueue(struct irtb_stream *stream, void (*run)(void *), struct work work)
+{
+    struct work *own = malloc(sizeof *own);
+    if (!own) {
+        return cudaErrorMemoryAllocation;
+    }
+    *own = work;
+    own->device = deferred_stream_device(stream);
+    return deferred_enqueue(stream, run, own);
+}
+
+static void run_copy(void *argument)
+{
+    const struct work *work = argument;
+    do_copy(&work->copy, work->device);
+}
+
+static void run_fill(void *argument)
+{
+    const struct work *work = argument;
+    do_fill(&work->fill);
+}
+
+static void run_host(void *argument)
+{
+    const struct work *work = argument;
+    work->function(work->argument);
+}
 
 static cudaError_t copy(struct irtb_stream *stream, const struct irtb_copy *what)
 {
     if (what->kind == cudaMemcpyDefault || what->width == 0 || what->height == 0 ||
         what->depth == 0 ||
         (what->height > 1 && (what->dst_pitch < what->width || what->src_pitch < what->width))) {
-        violation("copy is not normalised");
+        deferred_violation("copy is not normalised");
     }
-    struct work work = {.operation = OPERATION_COPY, .copy = *what};
-    return enqueue(stream, &work);
+    return enqueue(stream, run_copy, (struct work){.copy = *what});
 }
 
 static cudaError_t fill(struct irtb_stream *stream, const struct irtb_fill *what)
 {
     if (what->element_size != 1 || what->width == 0 || what->height == 0 || what->depth == 0) {
-        violation("fill is not normalised");
+        deferred_violation("fill is not normalised");
     }
-    struct work work = {.operation = OPERATION_FILL, .fill = *what};
-    return enqueue(stream, &work);
+    return enqueue(stream, run_fill, (struct work){.fill = *what});
+}
+
+// The argument of a test's function is the last pointer of the shim's record
+// (shim/core/host_func.c); other records may be smaller.
+static void *user_of(void *argument)
+{
+    enum { USER_DATA = 4 };
+    bool large = argument && malloc_usable_size(argument) >= (USER_DATA + 1) * sizeof(void *);
+    return large ? ((void **)argument)[USER_DATA] : NULL;
 }
 
 static cudaError_t host_func(struct irtb_stream *stream, void (*function)(void *), void *argument,
                              bool always)
 {
-    struct work work = {
-        .operation = OPERATION_HOST, .function = function, .argument = argument, .always = always};
-    return enqueue(stream, &work);
+    (void)always;
+    return enqueue(stream, run_host,
+                   (struct work){.user = user_of(argument), .function = function, .argument = argument});
 }
+
+__attribute__((visibility("default"))) const struct deferred_control deferred_control = {
+    .run_one = deferred_run_one,
+    .pending = deferred_pending,
+    .precedes = deferred_precedes,
+    .modules = deferred_modules,
+    .launches = deferred_launches,
+    .last_kernel = deferred_last_kernel,
+    .last_text = deferred_last_text,
+};
 
 static const struct irtb_backend backend = {
     .abi_version = IRTB_ABI_VERSION,
@@ -486,7 +342,7 @@ static const struct irtb_backend backend = {
     .init = init,
     .device_count = device_count,
     .device_info = device_info,
-    .device_synchronize = device_synchronize,
+    .device_synchronize = deferred_device_synchronize,
     .device_reset = device_reset,
     .device_get_limit = get_limit,
     .device_set_limit = set_limit,
@@ -498,20 +354,29 @@ static const struct irtb_backend backend = {
     .memory_free = memory_free,
     .host_register = host_register,
     .host_unregister = host_unregister,
-    .stream_create = stream_create,
-    .stream_destroy = stream_destroy,
-    .stream_query = stream_query,
-    .stream_synchronize = stream_synchronize,
-    .event_create = event_create,
-    .event_destroy = event_destroy,
-    .event_record = event_record,
-    .event_query = event_query,
-    .event_synchronize = event_synchronize,
-    .event_elapsed = event_elapsed,
-    .stream_wait_event = stream_wait_event,
+    .stream_create = deferred_stream_create,
+    .stream_destroy = deferred_stream_destroy,
+    .stream_query = deferred_stream_query,
+    .stream_synchronize = deferred_stream_synchronize,
+    .event_create = deferred_event_create,
+    .event_destroy = deferred_event_destroy,
+    .event_record = deferred_event_record,
+    .event_query = deferred_event_query,
+    .event_synchronize = deferred_event_synchronize,
+    .event_elapsed = deferred_event_elapsed,
+    .stream_wait_event = deferred_stream_wait_event,
     .copy = copy,
     .fill = fill,
     .host_func = host_func,
+    .launch = deferred_launch,
+    .module_load = deferred_module_load,
+    .module_unload = deferred_module_unload,
+    .module_function = deferred_module_function,
+    .module_variable = deferred_module_variable,
+    .module_bind_variable = deferred_module_bind_variable,
+    .function_info = deferred_function_info,
+    .function_set_attribute = deferred_function_set_attribute,
+    .function_occupancy = deferred_function_occupancy,
 };
 
 __attribute__((visibility("default"))) const struct irtb_backend *irtb_backend_entry(void)

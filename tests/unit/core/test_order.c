@@ -12,13 +12,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include "manual_backend.h"
+#include "tests/fakes/deferred/deferred.h"
 
 TestSuite(order, .timeout = 60);
 
 enum { STREAMS = 6, OPS = 40, LEGACY = 0, PER_THREAD = 1, FIRST_NON_BLOCKING = 4 };
 
-static const struct manual_control *control;
+static const struct deferred_control *control;
 static cudaStream_t streams[STREAMS];
 static unsigned long long random_state;
 
@@ -53,7 +53,7 @@ static void start(unsigned seed)
         snprintf(path, sizeof(path), "%s/libirt-cpu.so", getenv("INFINIRT_BACKEND_PATH"));
         void *module = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
         cr_assert(module != NULL);
-        control = dlsym(module, "manual_control");
+        control = dlsym(module, "deferred_control");
         cr_assert(control != NULL);
         streams[LEGACY] = cudaStreamLegacy;
         streams[PER_THREAD] = cudaStreamPerThread;

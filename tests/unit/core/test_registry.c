@@ -2,7 +2,7 @@
 //
 // Registration as nvcc's stubs do it: lazy loading, several modules with one host address, plug-ins
 // that come and go, variables and managed variables, images that cannot be used. Kernels are names
-// (manual_backend.h); what is tested is who is found and when code is loaded and unloaded.
+// (deferred.h); what is tested is who is found and when code is loaded and unloaded.
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "manual_backend.h"
+#include "tests/fakes/deferred/deferred.h"
 #include "../fatbin/build_fatbin.h"
 #include "shim/fatbin/fatbin.h"
 
@@ -31,7 +31,7 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
                                size_t shared, cudaStream_t stream);
 
-static const struct manual_control *control;
+static const struct deferred_control *control;
 static char host_a, host_b, host_c; // addresses stand for host stubs
 static int host_variable;
 
@@ -48,7 +48,7 @@ static void start(void)
     snprintf(path, sizeof(path), "%s/libirt-cpu.so", getenv("INFINIRT_BACKEND_PATH"));
     void *module = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
     cr_assert(module != NULL);
-    control = dlsym(module, "manual_control");
+    control = dlsym(module, "deferred_control");
     cr_assert(control != NULL);
 }
 
