@@ -37,9 +37,9 @@ CUdriverProcAddressQueryResult irt_driver_find(const char *name, int version, bo
 
 // Before a body: cudaErrorInitializationError before cuInit (unless the runtime runs already), then
 // what irt_api_enter answers for `fn`, a function of the runtime that obeys the same rules, and
-// cudaErrorDeviceUninitialized (201) when the thread has given its context up (cudaGetDevice stands
-// for functions that need none).
-cudaError_t irt_driver_enter(enum irt_fn fn);
+// cudaErrorDeviceUninitialized (201) when the function needs a context and the thread has given its
+// own up.
+cudaError_t irt_driver_enter(enum irt_fn fn, bool needs_context);
 
 // The driver's number for an error. Numbers from 100 on are the same.
 CUresult irt_driver_result(cudaError_t error);

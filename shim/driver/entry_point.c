@@ -116,14 +116,13 @@ cudaError_t irt_driver_cuDriverGetVersion(int *driverVersion)
     return irt_core_cudaDriverGetVersion(driverVersion);
 }
 
-cudaError_t irt_driver_enter(enum irt_fn fn)
+cudaError_t irt_driver_enter(enum irt_fn fn, bool needs_context)
 {
     if (!irt_backend_ready()) {
         cudaError_t e = irt_api_enter_noinit(IRT_FN_cudaGetDevice);
         return e ? e : cudaErrorInitializationError;
     }
     cudaError_t e = irt_api_enter(fn);
-    bool needs_context = fn != IRT_FN_cudaGetDevice;
     return !e && needs_context && irt_device_detached() ? cudaErrorDeviceUninitialized : e;
 }
 

@@ -51,8 +51,10 @@ class Row:
             self.route = 'core'
         # The function of the runtime whose rules this one obeys (irt_api_enter).
         self.like = {'-': like, 'query': 'cudaGetDevice'}.get(self.rules)
-        if self.rules.startswith('as:'):
-            self.like = self.rules[3:]
+        kind, _, name = self.rules.partition(':')
+        if kind in ('as', 'any') and (name or kind == 'any'):
+            self.like = name or like
+        self.context = 'false' if kind in ('query', 'any') else 'true'
         if self.route not in ('core', 'stub', 'export') or (not self.like and self.rules != 'raw'):
             sys.exit(f'driver.tsv:{line}: unknown route or rule')
         if (self.params == '?') != (self.route == 'export'):
@@ -117,7 +119,7 @@ def function(row, symbol, default):
     elif row.rules == 'raw':
         text.append(f'    return irt_driver_result({row.call(default)});\n')
     else:
-        text.append(f'    cudaError_t e = irt_driver_enter(IRT_FN_{row.like});\n'
+        text.append(f'    cudaError_t e = irt_driver_enter(IRT_FN_{row.like}, {row.context});\n'
                     f'    return irt_driver_result(e ? e : {row.call(default)});\n')
     return ''.join(text + ['}\n\n'])
 

@@ -47,8 +47,7 @@ cudaError_t irt_driver_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, siz
 cudaError_t irt_driver_cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
     struct irt_memory memory;
-    if (!irt_memory_find(pointer(dptr), &memory) ||
-        (memory.type != IRT_MEMORY_MANAGED && !irt_memory_on_device(&memory))) {
+    if (!irt_memory_find(pointer(dptr), &memory)) {
         return cudaErrorSymbolNotFound;
     }
     if (pbase) {
