@@ -746,6 +746,38 @@ static uint64_t attribute(enum cudaGraphMemAttributeType type)
     return value;
 }
 
+// Where a kernel runs, and the address of an allocation, are fixed.
+KERNEL_TEST(graph_update, other_device_and_other_memory, .init = setup)
+{
+    cudaGraph_t graph = adding(), next = graph_new();
+    cudaGraphExec_t exec;
+    if (device_count() > 1) {
+        OK(instantiate(&exec, graph));
+        OK(cudaSetDevice(1));
+        cudaGraphNode_t node = add_one(next, NULL, data);
+        OK(cudaSetDevice(0));
+        refused(exec, next, cudaGraphExecUpdateErrorUnsupportedFunctionChange, node);
+        OK(cudaGraphExecDestroy(exec));
+    }
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(next));
+
+    enum cudaGraphExecUpdateResult result = 77;
+    cudaGraphNode_t none;
+    int *ptr;
+    graph = graph_new();
+    next = graph_new();
+    add_alloc(graph, BYTES, &ptr);
+    cudaGraphNode_t other = add_alloc(next, BYTES, &ptr);
+    OK(instantiate(&exec, graph));
+    refused(exec, next, cudaGraphExecUpdateErrorNotSupported, other);
+    OK(update(exec, graph, &result, &none)); // its own
+    cr_assert(result == cudaGraphExecUpdateSuccess);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(next));
+}
+
 KERNEL_TEST(graph_memory, freed_in_the_graph, .init = setup)
 {
     int *ptr;
