@@ -42,23 +42,39 @@ static struct ir_operand object_of(struct ir_build *b, const struct ptx_operand 
     return ir_read(b, &plain, PTX_U64);
 }
 
-static const struct ptx_operand *item(const struct ptx_operand *operand, unsigned n)
+// How many elements { … }, a vector register or another operand has.
+static unsigned length(const struct ptx_operand *operand)
 {
-    static const struct ptx_operand none = {.kind = PTX_OPERAND_NONE};
-    if (operand->kind != PTX_OPERAND_VECTOR) {
-        return n == 0 ? operand : &none;
+    if (operand->kind == PTX_OPERAND_VECTOR) {
+        return operand->count;
     }
-    return n < operand->count ? &operand->elements[n] : &none;
+    bool vector = operand->kind == PTX_OPERAND_SYMBOL && operand->symbol->vector > 1;
+    return vector ? operand->symbol->vector : 1;
+}
+
+// Element n < length(operand).
+static struct ptx_operand item(const struct ptx_operand *operand, unsigned n)
+{
+    if (operand->kind == PTX_OPERAND_VECTOR) {
+        return operand->elements[n];
+    }
+    struct ptx_operand element = *operand;
+    if (length(operand) > 1) {
+        element.kind = PTX_OPERAND_COMPONENT;
+        element.component = (uint8_t)n;
+    }
+    return element;
 }
 
 // Element n of a coordinate vector as a 32-bit pattern.
 static struct ir_operand word(struct ir_build *b, const struct ptx_operand *operand, unsigned n,
                               enum ptx_type type)
 {
-    if (item(operand, n)->kind == PTX_OPERAND_NONE) {
+    if (n >= length(operand) || operand->kind == PTX_OPERAND_NONE) {
         ir_fail(b, "too few elements in a coordinate vector");
     }
-    return ir_read(b, item(operand, n), type);
+    struct ptx_operand element = item(operand, n);
+    return ir_read(b, &element, type);
 }
 
 static enum exec_geometry geometry_of(struct ir_build *b)
@@ -126,20 +142,13 @@ static void write_results(struct ir_build *b, const struct ir_operand *results, 
                           enum ptx_type type)
 {
     const struct ptx_operand *destination = ir_operand_at(b, 0), *values = values_of(b);
-    bool vector = values->kind == PTX_OPERAND_VECTOR;
-    if (values->kind != PTX_OPERAND_SINK && (vector ? values->count : 1u) != count &&
-        !(values->kind == PTX_OPERAND_SYMBOL && values->symbol->vector == count)) {
+    bool wanted = values->kind != PTX_OPERAND_SINK;
+    if (wanted && length(values) != count) {
         ir_fail(b, "the destination is no vector of %u", count);
     }
-    for (unsigned i = 0; i < count && values->kind != PTX_OPERAND_SINK; i++) {
-        if (!vector && count > 1) {
-            struct ptx_operand part = *values;
-            part.kind = PTX_OPERAND_COMPONENT;
-            part.component = (uint8_t)i;
-            ir_write(b, &part, type, results[i]);
-        } else {
-            ir_write(b, item(values, i), type, results[i]);
-        }
+    for (unsigned i = 0; i < count && wanted; i++) {
+        struct ptx_operand element = item(values, i);
+        ir_write(b, &element, type, results[i]);
     }
     if (destination->kind == PTX_OPERAND_PAIR) {
         ir_write(b, &destination->elements[1], PTX_PRED, ir_constant(1));
@@ -185,7 +194,8 @@ static void read_vector(struct ir_build *b, unsigned operand, unsigned count, en
 static void read_options(struct ir_build *b, struct fetch *f, enum exec_geometry geometry,
                          unsigned at)
 {
-    if (ir_operand_at(b, at)->kind == PTX_OPERAND_VECTOR) {
+    const struct ptx_operand *offset = ir_operand_at(b, at);
+    if (offset->kind == PTX_OPERAND_VECTOR || length(offset) > 1) {
         if (geometry == EXEC_GEOMETRY_CUBE || geometry == EXEC_GEOMETRY_ACUBE) {
             ir_fail(b, "offsets in cubemaps do not exist");
         }
@@ -370,7 +380,8 @@ static void surface(struct ir_build *b, enum exec_surface_kind kind, uint32_t ex
     read_coordinates(b, &address->elements[1], geometry, PTX_S32, words);
     bool load = kind == EXEC_SURFACE_LOAD;
     for (unsigned i = 0; i < count && !load; i++) {
-        data[i] = ir_read(b, item(values, i), type);
+        struct ptx_operand element = item(values, i);
+        data[i] = ir_read(b, &element, type);
     }
     uint32_t op = (uint32_t)geometry | (uint32_t)kind << EXEC_SURFACE_KIND_SHIFT | bounds_word(b) |
                   log2_of(bytes) << EXEC_SURFACE_SIZE_SHIFT |
@@ -403,7 +414,7 @@ static unsigned vector_of(const struct ir_build *b)
 static const struct ptx_operand *stored(struct ir_build *b, unsigned count)
 {
     const struct ptx_operand *values = ir_operand_at(b, 1);
-    if ((values->kind == PTX_OPERAND_VECTOR ? values->count : 1u) != count) {
+    if (length(values) != count) {
         ir_fail(b, "the source is no vector of %u", count);
     }
     return values;

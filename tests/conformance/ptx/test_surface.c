@@ -154,6 +154,9 @@ Test(ptx_surface, stores)
         {"mov.b64 %l2, {%r20, %r21}; sust.b.2d.b64.trap [%l1, {%r18, %r12}], %l2;", 4, 4, 0, 0, 10,
          2},
         {"sust.b.3d.b32.trap [%l1, {%r14, %r11, %r12, %r10}], {%r20};", 4, 2, 3, 0, 21, 1},
+        {".reg .v2 .b32 %v; mov.b32 %v.x, %r20; mov.b32 %v.y, %r21;"
+         " sust.b.2d.v2.b32.trap [%l1, {%r18, %r11}], %v;",
+         4, 4, 0, 0, 6, 2},
         {"sust.b.a1d.b32.trap [%l1, {%r12, %r14}], {%r20};", 4, 0, 3, cudaArrayLayered, 9, 1},
         {"sust.b.a2d.b32.trap [%l1, {%r11, %r14, %r12, %r10}], {%r20};", 4, 4, 2, cudaArrayLayered,
          25, 1},

@@ -265,6 +265,12 @@ static const struct row {
      BYTES,
      'h',
      {0, 0.2, 0.4, 1}},
+    // vector registers for coordinates and results
+    {".reg .v4 .f32 %d; .reg .v2 .f32 %c; mov.f32 %c.x, %r23; mov.f32 %c.y, %r21; "
+     "tex.2d.v4.f32.f32 %d, [%l1, %c]; mov.b32 %r0, %d.x; mov.b32 %r3, %d.w;",
+     TWO,
+     'f',
+     {13, 0, 0, 1}},
     // residency
     {"setp.eq.u32 %p1, %r30, 1; tex.2d.v4.f32.f32 {%r0, %r7, %r8, %r9}|%p1, [%l1, {%r23, %r21}]; "
      "selp.f32 %r1, 1.0, 0.0, %p1;",
