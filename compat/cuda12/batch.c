@@ -2,8 +2,8 @@
 //
 // Batches of copies with CUDA 12's arguments: they also say which copy failed. Called by the
 // generated wrappers only.
-#include "irt_compat12.h"
 #include "shim/core/batch.h"
+#include "irt_compat12.h"
 
 cudaError_t irt_compat12_cudaMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t count,
                                               struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,

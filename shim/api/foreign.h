@@ -89,10 +89,9 @@ enum cudaGraphRecaptureStatus {
     cudaGraphRecaptureError = 2,
 };
 
-typedef cudaError_t (*cudaGraphRecaptureCallback_t)(void *data, cudaGraphNode_t node,
-                                                    const struct cudaGraphNodeParams *originalParams,
-                                                    const struct cudaGraphNodeParams *recaptureParams,
-                                                    enum cudaGraphRecaptureStatus status);
+typedef cudaError_t (*cudaGraphRecaptureCallback_t)(
+    void *data, cudaGraphNode_t node, const struct cudaGraphNodeParams *originalParams,
+    const struct cudaGraphNodeParams *recaptureParams, enum cudaGraphRecaptureStatus status);
 
 struct cudaGraphRecaptureCallbackData {
     cudaGraphRecaptureCallback_t callbackFunc;

@@ -256,8 +256,7 @@ cudaError_t irt_advice_check(const void *ptr, size_t size, const struct cudaMemL
     return error ? error : check_range(ptr, size, &start, &end, &managed);
 }
 
-cudaError_t irt_advice_prefetch(const void *ptr, size_t size,
-                                const struct cudaMemLocation *to)
+cudaError_t irt_advice_prefetch(const void *ptr, size_t size, const struct cudaMemLocation *to)
 {
     struct cudaMemLocation location = {.type = cudaMemLocationTypeInvalid};
     uintptr_t start;
@@ -352,8 +351,7 @@ struct cudaMemLocation irt_advice_prefetched(const void *page)
 {
     struct cudaMemLocation none = {.type = cudaMemLocationTypeInvalid};
     irt_mutex_lock(&lock);
-    const struct range *range =
-        (const struct range *)irt_interval_find(&ranges, (uintptr_t)page);
+    const struct range *range = (const struct range *)irt_interval_find(&ranges, (uintptr_t)page);
     struct cudaMemLocation location = range ? range->settings.prefetched : none;
     irt_mutex_unlock(&lock);
     return location;

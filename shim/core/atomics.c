@@ -58,9 +58,9 @@ cudaError_t irt_atomic_capabilities(unsigned int *ret_capabilities,
     return cudaSuccess;
 }
 
-cudaError_t irt_core_cudaDeviceGetHostAtomicCapabilities(
-    unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
-    int device)
+cudaError_t irt_core_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
+                                                         const enum cudaAtomicOperation *operations,
+                                                         unsigned int count, int device)
 {
     const struct irt_device *d = irt_device_at(device);
     if (!d) {

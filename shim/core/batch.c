@@ -128,8 +128,7 @@ static cudaError_t element_size(const struct cudaMemcpy3DBatchOp *op, size_t *re
             continue;
         }
         struct irt_array_region region;
-        cudaError_t error =
-            irt_array_region(operands[i]->op.array.array, &origin, &one, &region);
+        cudaError_t error = irt_array_region(operands[i]->op.array.array, &origin, &one, &region);
         if (error || (size && size != region.element_size)) {
             return cudaErrorInvalidValue;
         }
@@ -141,8 +140,8 @@ static cudaError_t element_size(const struct cudaMemcpy3DBatchOp *op, size_t *re
 
 // One operand as cudaMemcpy3D has it.
 static cudaError_t operand(const struct cudaMemcpy3DOperand *operand,
-                           const struct cudaExtent *extent, size_t element,
-                           cudaArray_t *ret_array, struct cudaPos *ret_pos, struct cudaPitchedPtr *ret_ptr)
+                           const struct cudaExtent *extent, size_t element, cudaArray_t *ret_array,
+                           struct cudaPos *ret_pos, struct cudaPitchedPtr *ret_ptr)
 {
     if (operand->type == cudaMemcpyOperandTypeArray) {
         *ret_array = operand->op.array.array;
@@ -176,12 +175,12 @@ static cudaError_t run_3d(const struct cudaMemcpy3DBatchOp *op, cudaStream_t str
     size_t element;
     cudaError_t error = element_size(op, &element);
     if (!error) {
-        error = operand(&op->src, &op->extent, element, &parms.srcArray, &parms.srcPos,
-                        &parms.srcPtr);
+        error =
+            operand(&op->src, &op->extent, element, &parms.srcArray, &parms.srcPos, &parms.srcPtr);
     }
     if (!error) {
-        error = operand(&op->dst, &op->extent, element, &parms.dstArray, &parms.dstPos,
-                        &parms.dstPtr);
+        error =
+            operand(&op->dst, &op->extent, element, &parms.dstArray, &parms.dstPos, &parms.dstPtr);
     }
     return error ? error
                  : irt_copy_run_3d(&parms, stream,

@@ -178,8 +178,8 @@ cudaError_t irt_core_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResou
     }
     cudaError_t e = irt_stream_get(hStream, &stream);
     if (!e) {
-        struct irt_resources resources = stream->context ? stream->context->resources
-                                                         : irt_device_resources(stream->device);
+        struct irt_resources resources =
+            stream->context ? stream->context->resources : irt_device_resources(stream->device);
         e = irt_resource_describe(&resources, type, resource);
         irt_stream_put(stream);
     }

@@ -15,8 +15,8 @@
 struct irt_context {
     void *handle;
     struct irt_device *device;
-    bool green;                  // false: the context of the device itself
-    unsigned long long id;       // unique for the life of the process
+    bool green;            // false: the context of the device itself
+    unsigned long long id; // unique for the life of the process
     struct irt_resources resources;
     struct irtb_partition *partition; // of a green context; NULL where the backend has none
     // A stream that waits for the events that the context was told to wait for, so that later

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What concerns all streams of an execution context at once: waiting for them, recording an event
-// behind them, letting them wait for an event. The device's context means every stream of the device.
-// Source: CUDA Runtime API 13.1, cudaExecutionCtxRecordEvent and cudaExecutionCtxWaitEvent.
+// behind them, letting them wait for an event. The device's context means every stream of the
+// device. Source: CUDA Runtime API 13.1, cudaExecutionCtxRecordEvent and cudaExecutionCtxWaitEvent.
 #include <stdatomic.h>
 #include <stddef.h>
 

@@ -103,10 +103,9 @@ static void add(cudaLogLevel level, const char *message)
     }
     clock_gettime(CLOCK_REALTIME, &now);
     localtime_r(&now.tv_sec, &local);
-    int length =
-        snprintf(line, sizeof line, "[%02d:%02d:%02d.%03d][%d][CUDA][%c] %s", local.tm_hour,
-                 local.tm_min, local.tm_sec, (int)(now.tv_nsec / 1000000), (int)gettid(),
-                 level == cudaLogLevelError ? 'E' : 'W', message);
+    int length = snprintf(line, sizeof line, "[%02d:%02d:%02d.%03d][%d][CUDA][%c] %s",
+                          local.tm_hour, local.tm_min, local.tm_sec, (int)(now.tv_nsec / 1000000),
+                          (int)gettid(), level == cudaLogLevelError ? 'E' : 'W', message);
     size_t size = length < LINE_SIZE - 1 ? (size_t)length : LINE_SIZE - 2;
     for (size_t i = 0; i < size; i++) {
         line[i] = line[i] == '\n' ? ' ' : line[i];
@@ -288,10 +287,10 @@ cudaError_t irt_core_cudaLogsDumpToFile(cudaLogIterator *iterator, const char *p
     size_t size;
     bool lost;
     char *lines = copy_lines(iterator, &size, &lost);
-    bool written = lines && (!lost || fputs(truncated, to) >= 0) &&
-                   fwrite(lines, 1, size, to) == size;
+    bool written =
+        lines && (!lost || fputs(truncated, to) >= 0) && fwrite(lines, 1, size, to) == size;
     written = fclose(to) == 0 && written;
-    cudaError_t error = !lines ? cudaErrorMemoryAllocation
+    cudaError_t error = !lines    ? cudaErrorMemoryAllocation
                         : written ? cudaSuccess
                                   : cudaErrorOperatingSystem;
     free(lines);

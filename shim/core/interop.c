@@ -4,7 +4,8 @@
 // then the answer is that of CUDA where there is no graphics context, no connection and no surface.
 // Nothing can be registered, so every graphics resource is an invalid handle. What an application
 // might wait for in vain is named once. Sources: CUDA Runtime API, "OpenGL", "EGL", "VDPAU" and
-// "Graphics Interoperability"; cudaGLGetDevices without a context answers 219 (cuda-python issue 248).
+// "Graphics Interoperability"; cudaGLGetDevices without a context answers 219 (cuda-python issue
+// 248).
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -185,8 +186,9 @@ cudaError_t irt_core_cudaGraphicsSubResourceGetMappedArray(cudaArray_t *array,
     return resource_error(array != NULL);
 }
 
-cudaError_t irt_core_cudaGraphicsResourceGetMappedMipmappedArray(
-    cudaMipmappedArray_t *mipmappedArray, cudaGraphicsResource_t resource)
+cudaError_t
+irt_core_cudaGraphicsResourceGetMappedMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
+                                                     cudaGraphicsResource_t resource)
 {
     (void)resource;
     return resource_error(mipmappedArray != NULL);

@@ -123,17 +123,18 @@ static cudaError_t check_kernel(const struct irt_launch_request *request,
     return cudaSuccess;
 }
 
+enum { CLUSTER_PORTABLE = 8, CLUSTER_LARGEST = 16 }; // blocks of a cluster
+
 unsigned irt_launch_cluster_max(const struct irt_loaded *loaded, const struct cudaDeviceProp *prop)
 {
-    enum { PORTABLE = 8, LARGEST = 16 };
     struct irtb_function_info info; // asked anew: attributes can be set
     if (!prop->clusterLaunch) {
         return 1;
     }
     return irt_backend()->function_info(loaded->function, &info) == cudaSuccess &&
                    info.attributes.nonPortableClusterSizeAllowed
-               ? LARGEST
-               : PORTABLE;
+               ? CLUSTER_LARGEST
+               : CLUSTER_PORTABLE;
 }
 
 dim3 irt_launch_required_cluster(const struct irt_loaded *loaded)
@@ -142,7 +143,8 @@ dim3 irt_launch_required_cluster(const struct irt_loaded *loaded)
     bool any = false;
     for (int i = 0; i < 3; i++) {
         int set = atomic_load_explicit(&loaded->cluster[i], memory_order_relaxed);
-        size[i] = loaded->info.required_cluster[0] ? loaded->info.required_cluster[i] : (unsigned)set;
+        size[i] =
+            loaded->info.required_cluster[0] ? loaded->info.required_cluster[i] : (unsigned)set;
         any |= size[i] != 0;
     }
     for (int i = 0; any && i < 3; i++) {
@@ -167,7 +169,12 @@ static cudaError_t check_cluster(const struct irt_launch_request *request,
     if (volume(cluster) > 1 && !prop->clusterLaunch) {
         return irt_unsupported("a launch with thread block clusters");
     }
-    if (volume(cluster) > 1 && volume(cluster) > irt_launch_cluster_max(loaded, prop)) {
+    enum { REQUIRE_PORTABLE = 1, ALLOW_NON_PORTABLE = 2 };
+    unsigned most = request->cluster_portability == REQUIRE_PORTABLE     ? CLUSTER_PORTABLE
+                    : request->cluster_portability == ALLOW_NON_PORTABLE ? CLUSTER_LARGEST
+                    : volume(cluster) > 1 ? irt_launch_cluster_max(loaded, prop)
+                                          : 1;
+    if (volume(cluster) > most) {
         return cudaErrorInvalidClusterSize;
     }
     if (request->grid.x % cluster.x || request->grid.y % cluster.y || request->grid.z % cluster.z) {

@@ -20,6 +20,8 @@ struct irt_launch_request {
     void **arguments;
     cudaStream_t stream; // never 0
     bool cooperative;
+    int cluster_portability; // as cudaLaunchAttributePortableClusterMode: 0: the function's
+                             // attribute
     cudaEvent_t events[IRT_LAUNCH_EVENTS]; // recorded behind the kernel
     int event_count;
 };
@@ -30,11 +32,10 @@ struct irt_launch_request {
 cudaError_t irt_launch_attributes(const cudaLaunchConfig_t *config,
                                   struct irt_launch_request *request);
 
-// The most blocks that a cluster of the kernel may have on a device: 8, or 16 when the kernel allows
-// sizes that not every device has; 1 where there are no clusters (CUDA C++ Programming Guide,
-// "Thread Block Clusters").
-unsigned irt_launch_cluster_max(const struct irt_loaded *loaded,
-                                const struct cudaDeviceProp *prop);
+// The most blocks that a cluster of the kernel may have on a device: 8, or 16 when the kernel
+// allows sizes that not every device has; 1 where there are no clusters (CUDA C++ Programming
+// Guide, "Thread Block Clusters").
+unsigned irt_launch_cluster_max(const struct irt_loaded *loaded, const struct cudaDeviceProp *prop);
 
 // The cluster that every launch of the kernel has, by its code or its attributes; zeros: none.
 dim3 irt_launch_required_cluster(const struct irt_loaded *loaded);
@@ -48,15 +49,16 @@ struct irt_launch_params {
     cudaStream_t stream;
 };
 
-// That function: launches cooperatively on several devices, waiting for one another's streams before
-// and after unless `flags` says not to (1: no wait before, 2: no wait after). Errors: as irt_launch;
-// 1 for an empty list, flags, a default stream, two launches on one device or launches that differ.
+// That function: launches cooperatively on several devices, waiting for one another's streams
+// before and after unless `flags` says not to (1: no wait before, 2: no wait after). Errors: as
+// irt_launch; 1 for an empty list, flags, a default stream, two launches on one device or launches
+// that differ.
 cudaError_t irt_launch_multi_device(const struct irt_launch_params *list, unsigned count,
                                     unsigned flags);
 
 // The checks of a launch on a device, whatever the stream, and the compilation of the kernel. The
-// cluster is the one that the launch gets, which the code may ask for. Errors: as irt_launch, without
-// those of streams and events. Hold no lock.
+// cluster is the one that the launch gets, which the code may ask for. Errors: as irt_launch,
+// without those of streams and events. Hold no lock.
 cudaError_t irt_launch_check(struct irt_kernel *kernel, struct irt_device *device,
                              const struct irt_launch_request *request,
                              struct irt_loaded **ret_loaded, dim3 *ret_cluster);

@@ -62,6 +62,18 @@ static cudaError_t completion_event(const cudaLaunchAttributeValue *value,
                      request);
 }
 
+// cudaLaunchAttributePortableClusterSizeMode of CUDA 13.2.
+enum { PORTABLE_CLUSTER_SIZE_MODE = 17, PORTABLE_DEFAULT = 0, PORTABLE_ALLOWED_NOT = 2 };
+
+static cudaError_t portable_cluster(const cudaLaunchAttributeValue *value,
+                                    struct irt_launch_request *request)
+{
+    int mode = value->cooperative; // the member is an int at the start of the union, too
+    request->cluster_portability = mode;
+    return mode >= PORTABLE_DEFAULT && mode <= PORTABLE_ALLOWED_NOT ? cudaSuccess
+                                                                    : cudaErrorInvalidValue;
+}
+
 static const struct {
     int id;
     read_attribute read;
@@ -83,6 +95,7 @@ static const struct {
     {cudaLaunchAttributeDeviceUpdatableKernelNode, refused},
     {cudaLaunchAttributePreferredSharedMemoryCarveout, hint},
     {cudaLaunchAttributeNvlinkUtilCentricScheduling, hint},
+    {PORTABLE_CLUSTER_SIZE_MODE, portable_cluster},
 };
 
 static cudaError_t read_one(const cudaLaunchAttribute *attribute,

@@ -59,8 +59,7 @@ static cudaError_t join(const struct irt_launch_params *list, const int *devices
     }
     for (unsigned i = 0; i < count && !e; i++) {
         for (unsigned j = 0; j < count && !e; j++) {
-            e = i == j ? cudaSuccess
-                       : irt_core_cudaStreamWaitEvent(list[i].stream, events[j], 0);
+            e = i == j ? cudaSuccess : irt_core_cudaStreamWaitEvent(list[i].stream, events[j], 0);
         }
     }
     for (unsigned i = 0; i < made; i++) {

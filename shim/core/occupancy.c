@@ -166,9 +166,9 @@ cudaError_t irt_core_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, cons
     }
     if (!e) {
         unsigned required = volume(irt_launch_required_cluster(loaded));
-        *clusterSize = (int)(required ? required
-                                      : irt_launch_cluster_max(
-                                            loaded, &irt_device_current()->info.prop));
+        *clusterSize =
+            (int)(required ? required
+                           : irt_launch_cluster_max(loaded, &irt_device_current()->info.prop));
         irt_kernel_put(kernel);
     }
     return e;

@@ -125,7 +125,7 @@ static bool summarise(uintptr_t start, uintptr_t end, size_t step,
     } places[PLACES];
     size_t known = 0;
     size_t best = 0;
-    for (uintptr_t at = start; at < end; at = end - at > step ? at + step : end) {
+    for (uintptr_t at = start; at<end; at = end - at> step ? at + step : end) {
         struct cudaMemLocation here;
         if (!locate_page(at, &here)) {
             return false;

@@ -113,8 +113,8 @@ cudaError_t irt_core_cudaDevSmResourceSplitByCount(cudaDevResource *result, unsi
                                                    cudaDevResource *remaining, unsigned int flags,
                                                    unsigned int minCount)
 {
-    const unsigned known = cudaDevSmResourceSplitIgnoreSmCoscheduling |
-                           cudaDevSmResourceSplitMaxPotentialClusterSize;
+    const unsigned known =
+        cudaDevSmResourceSplitIgnoreSmCoscheduling | cudaDevSmResourceSplitMaxPotentialClusterSize;
     struct mark mark;
     if (!nbGroups || (flags & ~known) || (result && *nbGroups == 0)) {
         return cudaErrorInvalidValue;
@@ -137,8 +137,7 @@ cudaError_t irt_core_cudaDevSmResourceSplitByCount(cudaDevResource *result, unsi
         groups = *nbGroups;
     }
     unsigned split = atomic_fetch_add(&next_split, 1);
-    struct mark part = {
-        .device = mark.device, .first = mark.first, .count = size, .split = split};
+    struct mark part = {.device = mark.device, .first = mark.first, .count = size, .split = split};
     for (unsigned i = 0; i < groups; i++, part.first += size) {
         if (result) {
             describe_sm(part, unit, 0, &result[i]);
@@ -251,8 +250,10 @@ static cudaError_t add(struct irt_resources *all, const cudaDevResource *resourc
     }
     all->device = mark.device;
     if (resource->type == cudaDevResourceTypeWorkqueueConfig) {
-        if (resource->wqConfig.device != mark.device || resource->wqConfig.wqConcurrencyLimit == 0 ||
-            (unsigned)resource->wqConfig.sharingScope > cudaDevWorkqueueConfigScopeGreenCtxBalanced) {
+        if (resource->wqConfig.device != mark.device ||
+            resource->wqConfig.wqConcurrencyLimit == 0 ||
+            (unsigned)resource->wqConfig.sharingScope >
+                cudaDevWorkqueueConfigScopeGreenCtxBalanced) {
             return cudaErrorInvalidValue;
         }
         all->queues = resource->wqConfig.wqConcurrencyLimit;

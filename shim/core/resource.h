@@ -2,7 +2,8 @@
 //
 // Device resources (CUDA 13.1): multiprocessors, which can be split, and work queues, which cannot.
 // A cudaDevResource is a value that the application copies about, so it carries what it stands for
-// in its padding, with a mark that only we write. Source: CUDA Runtime API 13.1, cudaDevSmResource….
+// in its padding, with a mark that only we write. Source: CUDA Runtime API 13.1,
+// cudaDevSmResource….
 #pragma once
 
 #include <stdbool.h>

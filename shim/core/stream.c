@@ -279,8 +279,8 @@ cudaError_t irt_stream_create_in(struct irt_context *context, unsigned flags, in
     // The default of a green context is a stream that does not wait for the legacy one.
     unsigned own = context->green || internal ? cudaStreamNonBlocking : flags;
     void *handle;
-    cudaError_t e = create(context->device, internal ? IRT_STREAM_INTERNAL : IRT_STREAM_CREATED, own,
-                           clamped(priority), internal ? NULL : context, &handle);
+    cudaError_t e = create(context->device, internal ? IRT_STREAM_INTERNAL : IRT_STREAM_CREATED,
+                           own, clamped(priority), internal ? NULL : context, &handle);
     if (!e) {
         *ret_handle = handle;
     }
@@ -294,8 +294,8 @@ cudaError_t irt_core_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigne
         return cudaErrorInvalidValue;
     }
     void *handle;
-    cudaError_t e = create(irt_device_current(), IRT_STREAM_CREATED, flags, clamped(priority), NULL,
-                           &handle);
+    cudaError_t e =
+        create(irt_device_current(), IRT_STREAM_CREATED, flags, clamped(priority), NULL, &handle);
     if (!e) {
         *pStream = handle;
     }

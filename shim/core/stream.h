@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/core/depend.h"
 #include "shim/core/capture.h"
+#include "shim/core/depend.h"
 #include "shim/core/device.h"
 
 // The range that cudaDeviceGetStreamPriorityRange reports; lower numbers are more urgent.
@@ -50,13 +50,13 @@ struct irt_stream {
     struct irt_device *device;
     struct irtb_stream *backend;
     enum irt_stream_kind kind;
-    unsigned flags;        // cudaStreamNonBlocking or 0
-    _Atomic int priority;  // clamped; changed under the lock of stream_attribute.c
-    unsigned long long id; // unique for the life of the process
+    unsigned flags;              // cudaStreamNonBlocking or 0
+    _Atomic int priority;        // clamped; changed under the lock of stream_attribute.c
+    unsigned long long id;       // unique for the life of the process
     struct irt_context *context; // the green context that it was created in, referenced; or NULL
-    bool ordered;          // takes part in the order with the legacy stream: all but the
-                           // non-blocking ones
-    _Atomic bool detached; // its green context was destroyed
+    bool ordered;                // takes part in the order with the legacy stream: all but the
+                                 // non-blocking ones
+    _Atomic bool detached;       // its green context was destroyed
     // Guarded by the device's order lock (order.c).
     struct irtb_event *marker; // created when first needed
     uint64_t seen;             // the last operation of the legacy stream this one is ordered after
@@ -71,8 +71,8 @@ struct irt_stream {
 // The stream of a handle with one more reference. cudaStreamLegacy and 0 mean the legacy stream,
 // cudaStreamPerThread that of the calling thread, both of the current device, created when first
 // asked for. cudaErrorInvalidResourceHandle for anything that is no live stream,
-// cudaErrorStreamDetached (917) for one whose green context is gone. Any thread, no ranked lock above
-// IRT_RANK_DEVICE held.
+// cudaErrorStreamDetached (917) for one whose green context is gone. Any thread, no ranked lock
+// above IRT_RANK_DEVICE held.
 cudaError_t irt_stream_get(cudaStream_t handle, struct irt_stream **ret_stream);
 
 // A stream of an execution context, for cudaExecutionCtxStreamCreate (`ret_handle` is the

@@ -314,8 +314,10 @@ Test(batches, boxes_of_arrays)
 {
     enum { W = 6, H = 5, D = 2, ROW = 8 };
     static int in[D][H][ROW], out[D][H][W];
-    struct cudaChannelFormatDesc desc = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned);
-    struct cudaChannelFormatDesc other = cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindSigned);
+    struct cudaChannelFormatDesc desc =
+        cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned);
+    struct cudaChannelFormatDesc other =
+        cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindSigned);
     struct cudaExtent size = {W + 1, H + 1, D + 1};
     cudaArray_t a, b, bytes;
     cudaStream_t stream;
@@ -434,7 +436,8 @@ Test(batches, prefetch_and_discard)
     EXPECT(invalid, cudaMemDiscardBatchAsync(NULL, sizes, 1, 0, stream));
     EXPECT(invalid, cudaMemDiscardBatchAsync(ptrs, sizes, 1, 1, stream));
     EXPECT(invalid, cudaMemDiscardBatchAsync(ptrs, sizes, 1, 0, 0));
-    EXPECT(invalid, cudaMemDiscardAndPrefetchBatchAsync(ptrs, sizes, 1, places, NULL, 1, 0, stream));
+    EXPECT(invalid,
+           cudaMemDiscardAndPrefetchBatchAsync(ptrs, sizes, 1, places, NULL, 1, 0, stream));
 
     // A stream that captures refuses what a graph cannot hold.
     cudaGraph_t graph;
@@ -509,7 +512,8 @@ Test(batches, where_memory_is)
 #endif
 
 #if CUDART_VERSION >= 12040
-static void notified(cudaAsyncNotificationInfo_t *info, void *data, cudaAsyncCallbackHandle_t handle)
+static void notified(cudaAsyncNotificationInfo_t *info, void *data,
+                     cudaAsyncCallbackHandle_t handle)
 {
     (void)info, (void)data, (void)handle;
 }

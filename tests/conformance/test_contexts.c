@@ -42,7 +42,8 @@ Test(contexts, resources_of_a_device)
     EXPECT(cudaErrorInvalidDevice, cudaDeviceGetDevResource(device_count(), &r, r.type));
     EXPECT(cudaErrorInvalidDevice, cudaDeviceGetDevResource(-1, &r, r.type));
     EXPECT(invalid, cudaDeviceGetDevResource(0, NULL, cudaDevResourceTypeSm));
-    EXPECT(cudaErrorInvalidResourceType, cudaDeviceGetDevResource(0, &r, cudaDevResourceTypeInvalid));
+    EXPECT(cudaErrorInvalidResourceType,
+           cudaDeviceGetDevResource(0, &r, cudaDevResourceTypeInvalid));
     EXPECT(cudaErrorInvalidResourceType,
            cudaDeviceGetDevResource(0, &r, (enum cudaDevResourceType)7));
     EXPECT(invalid, cudaStreamGetDevResource(0, NULL, cudaDevResourceTypeSm));

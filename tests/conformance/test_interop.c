@@ -9,7 +9,8 @@ TestSuite(interop, .timeout = 30);
 
 typedef unsigned int GLuint;
 extern cudaError_t cudaGLGetDevices(unsigned *count, int *devices, unsigned room, int list);
-extern cudaError_t cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **r, GLuint b, unsigned f);
+extern cudaError_t cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **r, GLuint b,
+                                                unsigned f);
 extern cudaError_t cudaGraphicsGLRegisterImage(struct cudaGraphicsResource **r, GLuint i, GLuint t,
                                                unsigned f);
 extern cudaError_t cudaGLSetGLDevice(int device);
@@ -23,7 +24,8 @@ extern cudaError_t cudaGLSetBufferObjectMapFlags(GLuint buffer, unsigned flags);
 extern cudaError_t cudaEGLStreamConsumerConnect(void **connection, void *stream);
 extern cudaError_t cudaEGLStreamConsumerDisconnect(void **connection);
 extern cudaError_t cudaEGLStreamProducerConnect(void **connection, void *stream, int w, int h);
-extern cudaError_t cudaGraphicsEGLRegisterImage(struct cudaGraphicsResource **r, void *i, unsigned f);
+extern cudaError_t cudaGraphicsEGLRegisterImage(struct cudaGraphicsResource **r, void *i,
+                                                unsigned f);
 extern cudaError_t cudaEventCreateFromEGLSync(cudaEvent_t *event, void *sync, unsigned flags);
 extern cudaError_t cudaVDPAUGetDevice(int *device, uint32_t vdp, void *get_proc_address);
 extern cudaError_t cudaVDPAUSetVDPAUDevice(int device, uint32_t vdp, void *get_proc_address);

@@ -41,11 +41,12 @@ Test(logs, file_of_the_environment)
     unlink(path);
     cr_assert(strstr(text, "][CUDA][E] Returning 1 (cudaErrorInvalidValue) from cudaGetDevice\n"),
               "%s", text);
-    cr_assert(strstr(text, "][CUDA][E] Returning 101 (cudaErrorInvalidDevice) from cudaSetDevice\n"),
-              "%s", text);
+    cr_assert(
+        strstr(text, "][CUDA][E] Returning 101 (cudaErrorInvalidDevice) from cudaSetDevice\n"),
+        "%s", text);
     int hours, minutes, seconds, thousandths, thread;
-    cr_assert(sscanf(text, "[%d:%d:%d.%d][%d]", &hours, &minutes, &seconds, &thousandths,
-                     &thread) == 5);
+    cr_assert(
+        sscanf(text, "[%d:%d:%d.%d][%d]", &hours, &minutes, &seconds, &thousandths, &thread) == 5);
     cr_assert(thread == (int)gettid());
 }
 

@@ -186,8 +186,7 @@ struct exec_block *exec_block_get(struct exec_grid *grid, const struct exec_laun
     memcpy(ctx->nctaid, launch->grid, sizeof ctx->nctaid);
     memcpy(ctx->ntid, launch->block, sizeof ctx->ntid);
     memcpy(ctx->cluster_ctaid, (uint32_t[3]){0, 0, 0}, sizeof ctx->cluster_ctaid);
-    memcpy(ctx->cluster_nctaid,
-           launch->cluster[0] ? launch->cluster : (const uint32_t[3]){1, 1, 1},
+    memcpy(ctx->cluster_nctaid, launch->cluster[0] ? launch->cluster : (const uint32_t[3]){1, 1, 1},
            sizeof ctx->cluster_nctaid);
     ctx->dynamic_shared_size = launch->dynamic_shared;
     ctx->block_threads = launch->block[0] * launch->block[1] * launch->block[2];

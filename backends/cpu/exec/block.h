@@ -65,9 +65,9 @@ struct exec_block {
     struct exec_cluster alone;
     uint32_t cluster_arrived[32], cluster_waiting[32]; // per warp: lanes, in this phase
     uint32_t cluster_odd[32];                          // … parity of the phase of their arrival
-    bool ended;      // in a cluster whose other blocks go on
-    bool recheck;    // threads exited since barriers were checked
-    bool progressed; // in the last run
+    bool ended;                                        // in a cluster whose other blocks go on
+    bool recheck;                                      // threads exited since barriers were checked
+    bool progressed;                                   // in the last run
     struct exec_warp warp[32];
     struct exec_barrier barrier[EXEC_BARRIERS];
     // Memory: what the mapping has room for, and what it was laid out for.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Clusters of blocks: the barrier of a cluster, and addresses in the shared memory of another block
-// of it (PTX ISA 9.7.9.23 mapa, 9.7.9.24 getctarank, 9.7.13.4 barrier.cluster). The barrier is one of
-// the block's with a number of its own, so that it needs no operation of the IR.
+// of it (PTX ISA 9.7.9.23 mapa, 9.7.9.24 getctarank, 9.7.13.4 barrier.cluster). The barrier is one
+// of the block's with a number of its own, so that it needs no operation of the IR.
 #include "ir_internal.h"
 
 #include "../kernel_abi.h"
@@ -17,8 +17,7 @@ void ir_build_cluster_barrier(struct ir_build *b)
     if (!arrive) {
         ir_mod(b, PTX_MOD_wait);
     }
-    struct ir_inst *inst =
-        ir_append(b, arrive ? IR_barrier_arrive : IR_barrier, IR_I32, 0, 2);
+    struct ir_inst *inst = ir_append(b, arrive ? IR_barrier_arrive : IR_barrier, IR_I32, 0, 2);
     inst->src[0] = ir_constant(EXEC_CLUSTER_BARRIER);
     inst->src[1] = ir_constant(0);
     inst->sub = EXEC_BAR_SYNC;

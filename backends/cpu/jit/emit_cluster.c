@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Addresses in the shared memory of the blocks of a cluster. The windows of all blocks lie in one
-// mapping, `shared_stride` bytes from one to the next; with such instructions in a kernel the shared
-// address space is that mapping (exec_ctx.shared is its start) and the block's own window begins at
-// `shared_origin`.
+// mapping, `shared_stride` bytes from one to the next; with such instructions in a kernel the
+// shared address space is that mapping (exec_ctx.shared is its start) and the block's own window
+// begins at `shared_origin`.
 #include "emit.h"
 
 #include <stddef.h>

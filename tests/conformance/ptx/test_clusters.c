@@ -24,13 +24,14 @@ static struct kernel_text make(const char *directives, const char *attributes, c
     struct kernel_text made = {NULL, NULL};
     size_t size = 0;
     FILE *stream = open_memstream(&made.text, &size);
-    fprintf(stream,
-            ".version 8.6\n.target sm_90\n.address_size 64\n%s\n"
-            ".visible .entry k(.param .u64 pout)\n%s\n{\n"
-            " .reg .pred %%p<20>; .reg .b32 %%r<40>, %%id, %%rank, %%block; .reg .b64 %%l<20>, %%out;\n"
-            " ld.param.u64 %%out, [pout]; mov.u32 %%id, %%tid.x; mov.u32 %%rank, %%cluster_ctarank;\n"
-            " mov.u32 %%block, %%ctaid.x;\n%s\n ret;\n}\n",
-            directives, attributes, body);
+    fprintf(
+        stream,
+        ".version 8.6\n.target sm_90\n.address_size 64\n%s\n"
+        ".visible .entry k(.param .u64 pout)\n%s\n{\n"
+        " .reg .pred %%p<20>; .reg .b32 %%r<40>, %%id, %%rank, %%block; .reg .b64 %%l<20>, %%out;\n"
+        " ld.param.u64 %%out, [pout]; mov.u32 %%id, %%tid.x; mov.u32 %%rank, %%cluster_ctarank;\n"
+        " mov.u32 %%block, %%ctaid.x;\n%s\n ret;\n}\n",
+        directives, attributes, body);
     fclose(stream);
     made.module = ptx_module_register(made.text, names, 1);
     cr_assert(made.module != NULL);
@@ -38,7 +39,8 @@ static struct kernel_text make(const char *directives, const char *attributes, c
     return made;
 }
 
-static cudaError_t launch(struct kernel_text *kernel, dim3 grid, dim3 block, dim3 cluster, void *out)
+static cudaError_t launch(struct kernel_text *kernel, dim3 grid, dim3 block, dim3 cluster,
+                          void *out)
 {
     void *arguments[] = {&out};
     cudaLaunchAttribute attribute;
@@ -98,8 +100,8 @@ Test(clusters, special_registers)
         for (unsigned y = 0; y < GY; y++) {
             for (unsigned x = 0; x < GX; x++) {
                 const uint32_t *o = out + ((z * GY + y) * GX + x) * WORDS;
-                const uint32_t want[WORDS] = {x % 2, y % 3,  0, 2, 3, x / 2, y / 3, GX / 2,
-                                              GY / 3, x % 2 + 2 * (y % 3), 6, 1};
+                const uint32_t want[WORDS] = {
+                    x % 2, y % 3, 0, 2, 3, x / 2, y / 3, GX / 2, GY / 3, x % 2 + 2 * (y % 3), 6, 1};
                 for (int i = 0; i < WORDS; i++) {
                     cr_assert(o[i] == want[i], "block %u,%u,%u word %d is %u, not %u", x, y, z, i,
                               o[i], want[i]);
@@ -204,8 +206,7 @@ Test(clusters, remote_arrival_at_an_mbarrier)
     uint32_t out[SIZE];
     run_cluster(".shared .align 8 .b64 bar;\n",
                 " setp.ne.u32 %p0, %rank, 0; mov.u32 %r1, bar;\n"
-                " @!%p0 mbarrier.init.shared.b64 [%r1], 3;\n" BARRIER
-                " @!%p0 bra SPIN;\n"
+                " @!%p0 mbarrier.init.shared.b64 [%r1], 3;\n" BARRIER " @!%p0 bra SPIN;\n"
                 " mapa.shared::cluster.u32 %r2, %r1, 0;\n"
                 " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r2]; bra END;\n"
                 "SPIN:\n mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], 0;\n"
@@ -218,12 +219,13 @@ Test(clusters, remote_arrival_at_an_mbarrier)
 Test(clusters, barrier_without_a_cluster)
 {
     uint32_t out[2];
-    run_cluster(".shared .align 4 .u32 word;\n",
-                " setp.eq.u32 %p0, %id, 33; @%p0 st.shared.u32 [word], 5;\n" BARRIER
-                " mov.u32 %r1, word; mapa.shared::cluster.u32 %r2, %r1, 0;\n"
-                " setp.ne.u32 %p1, %id, 0; @%p1 bra END; ld.shared::cluster.u32 %r3, [%r2];\n"
-                OUT_BLOCK " st.global.u32 [%l0], %r3;\nEND:\n",
-                dim(2, 1, 1), dim(64, 1, 1), dim(0, 0, 0), out, 2);
+    run_cluster(
+        ".shared .align 4 .u32 word;\n",
+        " setp.eq.u32 %p0, %id, 33; @%p0 st.shared.u32 [word], 5;\n" BARRIER
+        " mov.u32 %r1, word; mapa.shared::cluster.u32 %r2, %r1, 0;\n"
+        " setp.ne.u32 %p1, %id, 0; @%p1 bra END; ld.shared::cluster.u32 %r3, [%r2];\n" OUT_BLOCK
+        " st.global.u32 [%l0], %r3;\nEND:\n",
+        dim(2, 1, 1), dim(64, 1, 1), dim(0, 0, 0), out, 2);
     cr_assert(out[0] == 5 && out[1] == 5, "%u %u", out[0], out[1]);
 }
 
@@ -261,6 +263,25 @@ Test(clusters, errors_of_launches)
     EXPECT(cudaErrorInvalidClusterSize,
            launch(&plain, dim(32, 1, 1), dim(32, 1, 1), dim(32, 1, 1), NULL));
 
+    // The same choice for one launch (CUDA 13.2).
+    OK(cudaFuncSetAttribute(stub, cudaFuncAttributeNonPortableClusterSizeAllowed, 0));
+    cudaLaunchAttribute both[2];
+    memset(both, 0, sizeof both);
+    both[0].id = cudaLaunchAttributeClusterDimension;
+    both[0].val.clusterDim.x = 16;
+    both[0].val.clusterDim.y = both[0].val.clusterDim.z = 1;
+    both[1].id = (cudaLaunchAttributeID)17;
+    config.attrs = both;
+    config.numAttrs = 2;
+    void *null = NULL, *arguments[] = {&null};
+    const cudaError_t expected[] = {cudaErrorInvalidClusterSize, cudaErrorInvalidClusterSize,
+                                    cudaSuccess, cudaErrorInvalidValue};
+    for (int mode = 0; mode < 4; mode++) {
+        both[1].val.cooperative = mode;
+        EXPECT(expected[mode], cudaLaunchKernelExC(&config, stub, arguments));
+    }
+    config.numAttrs = 0;
+
     // A size that the code demands is taken when none is given, and nothing else goes.
     OK(launch(&fixed, dim(4, 1, 1), dim(32, 1, 1), dim(0, 0, 0), NULL));
     EXPECT(cudaErrorInvalidClusterSize,
@@ -297,8 +318,8 @@ Test(clusters, a_deadlock_is_found)
 {
     want_arch("9.0");
     // The second block waits for a barrier that nobody completes, the first for the cluster.
-    struct kernel_text kernel =
-        make("", "", " setp.eq.u32 %p0, %rank, 0; @%p0 bra OVER; barrier.sync 3, 64;\nOVER:\n" BARRIER);
+    struct kernel_text kernel = make(
+        "", "", " setp.eq.u32 %p0, %rank, 0; @%p0 bra OVER; barrier.sync 3, 64;\nOVER:\n" BARRIER);
     OK(launch(&kernel, dim(2, 1, 1), dim(32, 1, 1), dim(2, 1, 1), NULL));
     EXPECT(cudaErrorLaunchFailure, cudaDeviceSynchronize());
     free(kernel.text);
@@ -310,8 +331,7 @@ Test(clusters, only_from_9_0_on)
     struct kernel_text kernel = make("", "", "");
     int size = 0;
     cudaLaunchConfig_t config = {.gridDim = dim(16, 1, 1), .blockDim = dim(32, 1, 1)};
-    EXPECT(cudaErrorNotSupported,
-           launch(&kernel, dim(4, 1, 1), dim(32, 1, 1), dim(2, 1, 1), NULL));
+    EXPECT(cudaErrorNotSupported, launch(&kernel, dim(4, 1, 1), dim(32, 1, 1), dim(2, 1, 1), NULL));
     OK(launch(&kernel, dim(4, 1, 1), dim(32, 1, 1), dim(1, 1, 1), NULL));
     OK(cudaOccupancyMaxPotentialClusterSize(&size, ptx_module_stub(kernel.module, 0), &config));
     cr_assert(size == 1);

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/backend.h"
 #include "modules.h"
 #include "queue.h"
+#include "backends/backend.h"
 
 enum { DEVICES = 2, ALLOCATIONS = 4096, BUDGET = 64 << 20 };
 
@@ -321,8 +321,9 @@ static cudaError_t host_func(struct irtb_stream *stream, void (*function)(void *
                              bool always)
 {
     (void)always;
-    return enqueue(stream, run_host,
-                   (struct work){.user = user_of(argument), .function = function, .argument = argument});
+    return enqueue(
+        stream, run_host,
+        (struct work){.user = user_of(argument), .function = function, .argument = argument});
 }
 
 __attribute__((visibility("default"))) const struct deferred_control deferred_control = {

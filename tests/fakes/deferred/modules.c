@@ -62,7 +62,7 @@ cudaError_t deferred_launch(struct irtb_stream *stream, const struct irtb_launch
 }
 
 cudaError_t deferred_module_load(int device, const struct irtb_code_unit *units, size_t count,
-                               struct irtb_module **ret_module)
+                                 struct irtb_module **ret_module)
 {
     struct irtb_module *module = calloc(1, sizeof(*module));
     module->device = device;
@@ -95,7 +95,7 @@ void deferred_module_unload(struct irtb_module *module)
 }
 
 cudaError_t deferred_module_function(struct irtb_module *module, const char *name,
-                                   struct irtb_function **ret_function)
+                                     struct irtb_function **ret_function)
 {
     char entry[96];
     snprintf(entry, sizeof(entry), ".entry %s(", name);
@@ -119,7 +119,7 @@ static struct variable *find_variable(struct irtb_module *module, const char *na
 }
 
 cudaError_t deferred_module_variable(struct irtb_module *module, const char *name, void **ret_ptr,
-                                   size_t *ret_size, bool *ret_managed)
+                                     size_t *ret_size, bool *ret_managed)
 {
     struct variable *v = find_variable(module, name);
     if (!v) {
@@ -150,7 +150,7 @@ cudaError_t deferred_function_info(struct irtb_function *function, struct irtb_f
 }
 
 cudaError_t deferred_function_set_attribute(struct irtb_function *function,
-                                          enum cudaFuncAttribute attribute, int value)
+                                            enum cudaFuncAttribute attribute, int value)
 {
     (void)function, (void)attribute, (void)value;
     return cudaSuccess;
@@ -158,7 +158,7 @@ cudaError_t deferred_function_set_attribute(struct irtb_function *function,
 
 // 16 blocks at most, 100 KiB of shared memory.
 cudaError_t deferred_function_occupancy(struct irtb_function *function, int block_size,
-                                      size_t dynamic_shared, int *ret_blocks)
+                                        size_t dynamic_shared, int *ret_blocks)
 {
     (void)function;
     int by_threads = 2048 / block_size, by_shared = 16;

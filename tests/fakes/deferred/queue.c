@@ -291,8 +291,7 @@ cudaError_t deferred_event_synchronize(struct irtb_event *event)
     return cudaSuccess;
 }
 
-cudaError_t deferred_event_elapsed(struct irtb_event *start, struct irtb_event *end,
-                                   double *ret_ms)
+cudaError_t deferred_event_elapsed(struct irtb_event *start, struct irtb_event *end, double *ret_ms)
 {
     *ret_ms = start->timing && end->timing ? 1 : 0;
     return cudaSuccess;

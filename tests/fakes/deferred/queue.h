@@ -13,8 +13,8 @@ extern pthread_mutex_t deferred_lock;
 // The test's rule book (deferred.c).
 void deferred_violation(const char *what);
 
-// Queues `function(argument)`; the argument begins with a pointer that `precedes` compares with what
-// a test asks for (NULL: nothing), is malloc'ed, and is freed when it has run.
+// Queues `function(argument)`; the argument begins with a pointer that `precedes` compares with
+// what a test asks for (NULL: nothing), is malloc'ed, and is freed when it has run.
 cudaError_t deferred_enqueue(struct irtb_stream *stream, void (*function)(void *), void *argument);
 
 int deferred_stream_device(const struct irtb_stream *stream);

@@ -391,8 +391,8 @@ Test(stream, the_most_urgent_stream_runs_first)
     }
     for (int i = 0; i < COUNT; i++) {
         cr_assert_eq(exec_stream_synchronize(streams[i]), cudaSuccess);
-        cr_expect_eq(atomic_load(&places[i].number), expected[i],
-                     "stream %d ran as number %d", i, atomic_load(&places[i].number));
+        cr_expect_eq(atomic_load(&places[i].number), expected[i], "stream %d ran as number %d", i,
+                     atomic_load(&places[i].number));
         exec_stream_destroy(streams[i]);
     }
     cr_assert_eq(exec_stream_synchronize(busy), cudaSuccess);
