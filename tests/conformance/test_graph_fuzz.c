@@ -113,7 +113,7 @@ static void CUDART_CB host_function(void *argument)
 {
     const struct host_work *work = argument;
     for (int i = 0; i < SIZE; i++) {
-        work->region[i] = work->region[i] * 3 + work->value;
+        work->region[i] = (int)((unsigned)work->region[i] * 3 + (unsigned)work->value);
     }
 }
 
