@@ -233,7 +233,7 @@ KERNEL_TEST(graph_nodes, kernel_of_an_unregistered_module)
 }
 
 // What the reset of a device takes along: graphs with nodes of that device.
-Test(graph_nodes, device_reset)
+KERNEL_TEST(graph_nodes, device_reset)
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), plain = new_graph(), parent = new_graph(), elsewhere;
