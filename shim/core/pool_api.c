@@ -43,6 +43,12 @@ static cudaError_t allocate(void **ptr, size_t size, struct irt_pool *pool, cuda
         return allocate_captured(ptr, size, pool, stream);
     }
     cudaError_t error = irt_stream_get(handle, &stream);
+    if (!error) {
+        error = irt_capture_check_stream(stream); // of a legacy stream
+        if (error) {
+            irt_stream_put(stream);
+        }
+    }
     if (error) {
         if (pool) {
             irt_pool_put(pool);

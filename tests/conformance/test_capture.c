@@ -642,6 +642,10 @@ KERNEL_TEST(capture_errors, implicit_906, .init = setup)
     EXPECT(cudaErrorStreamCaptureImplicit, cudaMemsetAsync(data, 0, 4, NULL));
     expect_invalidated(blocking);
     begin(blocking);
+    void *ptr;
+    EXPECT(cudaErrorStreamCaptureImplicit, cudaMallocAsync(&ptr, 64, NULL));
+    expect_invalidated(blocking);
+    begin(blocking);
     EXPECT(cudaErrorStreamCaptureImplicit, cudaStreamSynchronize(NULL));
     expect_invalidated(blocking);
     begin(blocking);
