@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define HASH_FUNCTION HASH_FNV // for sizes as good as the default, and without fall-through
 #include <uthash.h>
 
 #include "shim/core/memory.h"
