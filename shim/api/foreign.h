@@ -11,6 +11,8 @@
 
 #include <cuda_runtime_api.h>
 
+// NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
+
 // ---- CUDA 13.1: errors ----
 enum { IRT_ERROR_STREAM_DETACHED = 917 }; // cudaErrorStreamDetached
 
@@ -144,3 +146,4 @@ typedef struct {
     int frameType;
     int eglColorFormat;
 } cudaEglFrame;
+// NOLINTEND(readability-identifier-naming)

@@ -108,7 +108,9 @@ static void add(cudaLogLevel level, const char *message)
                           (int)gettid(), level == cudaLogLevelError ? 'E' : 'W', message);
     size_t size = length < LINE_SIZE - 1 ? (size_t)length : LINE_SIZE - 2;
     for (size_t i = 0; i < size; i++) {
-        line[i] = line[i] == '\n' ? ' ' : line[i];
+        if (line[i] == '\n') {
+            line[i] = ' ';
+        }
     }
     line[size++] = '\n';
     irt_mutex_lock(&lock);
