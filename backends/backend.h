@@ -421,6 +421,9 @@ struct irtb_backend {
     // One operation of the stream; allocates nothing in the steady state. Launches of one graph in
     // several streams run one after the other, in the order of these calls.
     cudaError_t (*graph_launch)(struct irtb_graph *graph, struct irtb_stream *stream);
+    // From now on kernels of graphs may launch the graph by that number.
+    // The graph holds launches, copies and fills only. NULL: not possible.
+    cudaError_t (*graph_publish)(struct irtb_graph *graph, uint64_t handle);
     // Calls back once when all launches that are enqueued now have ended: now when there are none,
     // else on a thread that may block and holds no lock.
     void (*graph_notify)(struct irtb_graph *graph, struct irtb_notice *notice);

@@ -259,6 +259,7 @@ static const struct irtb_backend backend = {
     .graph_update = exec_graph_update,
     .graph_set_default = exec_graph_set_default,
     .graph_launch = exec_graph_launch,
+    .graph_publish = exec_graph_publish,
     .graph_notify = exec_graph_notify,
     .graph_destroy = exec_graph_destroy,
     .module_load = cpu_module_load,

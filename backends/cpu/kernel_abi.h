@@ -144,6 +144,7 @@ struct exec_ctx {
     // in a cluster, where `shared` is the start of the windows of all its blocks.
     uint32_t shared_origin;
     uint32_t shared_stride;           // from window to window; more than a window without a cluster
+    uint64_t graph_exec;              // %current_graph_exec: of a graph that kernels may launch, or 0
 };
 
 // Compiled entry points of one kernel.

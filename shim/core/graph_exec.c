@@ -325,6 +325,15 @@ static cudaError_t instantiate(cudaGraphExec_t *ret_exec, cudaGraph_t graph,
         exec->counted = graph;
     }
     irt_mutex_unlock(&irt_graph_lock);
+    if (flags & cudaGraphInstantiateFlagDeviceLaunch) {
+        error = irt_backend()->graph_publish && exec->native
+                    ? irt_backend()->graph_publish(exec->native, (uint64_t)(uintptr_t)exec->handle)
+                    : irt_unsupported("cudaGraphInstantiateFlagDeviceLaunch");
+        if (error) {
+            irt_handle_close(&execs, exec->handle);
+            return error;
+        }
+    }
     outcome->result = cudaGraphInstantiateSuccess;
     *ret_exec = exec->handle;
     return cudaSuccess;

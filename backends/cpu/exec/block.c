@@ -14,6 +14,7 @@
 #include "cluster.h"
 #include "exec_util.h"
 #include "fault.h"
+#include "graph.h"
 #include "pool.h"
 #include "runtime.h"
 #include "stream.h"
@@ -191,6 +192,7 @@ struct exec_block *exec_block_get(struct exec_grid *grid, const struct exec_laun
     ctx->dynamic_shared_size = launch->dynamic_shared;
     ctx->block_threads = launch->block[0] * launch->block[1] * launch->block[2];
     ctx->gridid = grid->id;
+    ctx->graph_exec = exec_graph_published(launch->graph);
     memset(ctx->envreg, 0, sizeof ctx->envreg);
     if (launch->cooperative) {
         uint64_t address = (uint64_t)(uintptr_t)grid->workspace;

@@ -513,6 +513,15 @@ static void do_GraphSetConditional(struct exec_ctx *ctx, const void *arguments, 
     }
 }
 
+static void do_GraphLaunch(struct exec_ctx *ctx, const void *arguments, void *results)
+{
+    const struct {
+        uint64_t graph, stream;
+    } *a = arguments;
+    give(ctx, results, exec_graph_device_launch(ctx->block->grid->launch->graph, a->graph,
+                                                a->stream));
+}
+
 void exec_device_call(struct exec_ctx *ctx, uint32_t function, const void *arguments, void *results)
 {
     static const device_function functions[EXEC_DEVICE_API_COUNT] = {

@@ -70,8 +70,19 @@ struct condition {
     _Atomic bool assign;
 };
 
+// A launch by a kernel that has not begun.
+struct pending {
+    struct pending *next;
+    struct irtb_graph *graph; // referenced, with a turn taken; the launching graph itself: neither
+};
+
 struct irtb_graph {
     _Atomic uint32_t refs; // handle and launches
+    uint64_t published;    // constant once set; 0: kernels cannot launch it
+    struct irtb_graph *next_published;       // publish_lock
+    struct pending *forgotten, **forgotten_end; // turn_lock; fire and forget, of this launch
+    struct pending *tails, **tails_end;         // turn_lock
+    bool again;                                 // turn_lock; it is its own tail
     const struct exec_graph_hooks *hooks;
     pthread_mutex_t lock;   // plan, issued, and the order of launches
     struct exec_plan *plan; // lock
@@ -357,6 +368,22 @@ static cudaError_t compile(struct irtb_graph *graph, const struct irtb_graph_des
 
 // ---------------------------------------------------------------- life
 
+static struct irtb_graph *published;
+static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void unpublish(struct irtb_graph *graph)
+{
+    pthread_mutex_lock(&publish_lock);
+    struct irtb_graph **link = &published;
+    while (*link && *link != graph) {
+        link = &(*link)->next_published;
+    }
+    if (*link) {
+        *link = graph->next_published;
+    }
+    pthread_mutex_unlock(&publish_lock);
+}
+
 static void graph_unref(struct irtb_graph *graph)
 {
     if (atomic_fetch_sub(&graph->refs, 1) == 1) {
@@ -407,6 +434,9 @@ cudaError_t exec_graph_create(const struct irtb_graph_desc *desc,
 
 void exec_graph_destroy(struct irtb_graph *graph)
 {
+    if (graph->published) {
+        unpublish(graph);
+    }
     graph_unref(graph);
 }
 
@@ -606,13 +636,9 @@ static void end_record(struct exec_graph_run *run, const struct step *step)
     *slot = NULL;
 }
 
-static void end(struct exec_graph_run *run)
+// The launch of a graph has ended: the next one may begin.
+static void pass_turn(struct irtb_graph *graph)
 {
-    struct irtb_graph *graph = run->graph;
-    for (uint32_t i = 0; i < run->plan->event_count; i++) { // those that were not reached
-        end_record(run, &run->plan->steps[run->plan->events[i]]);
-    }
-    plan_unref(run->plan);
     pthread_mutex_lock(&graph->turn_lock);
     graph->served++;
     struct irtb_stream *waiting = graph->waiting;
@@ -625,6 +651,16 @@ static void end(struct exec_graph_run *run)
         waiting = next;
     }
     give_notices(due);
+}
+
+static void end(struct exec_graph_run *run)
+{
+    struct irtb_graph *graph = run->graph;
+    for (uint32_t i = 0; i < run->plan->event_count; i++) { // those that were not reached
+        end_record(run, &run->plan->steps[run->plan->events[i]]);
+    }
+    plan_unref(run->plan);
+    pass_turn(graph);
     graph_unref(graph);
 }
 
@@ -674,6 +710,168 @@ static void fail(struct exec_graph_run *run, struct exec_device *device, cudaErr
 {
     run->aborted = true;
     exec_device_fail(device, error);
+}
+
+// ---------------------------------------------------------------- launches by kernels
+
+// Of cuda_device_runtime_api.h.
+#define STREAM_TAIL UINT64_C(0x0100000000000000)
+#define STREAM_FIRE_AND_FORGET UINT64_C(0x0200000000000000)
+#define STREAM_SIBLING UINT64_C(0x0300000000000000)
+
+cudaError_t exec_graph_publish(struct irtb_graph *graph, uint64_t handle)
+{
+    pthread_mutex_lock(&publish_lock);
+    graph->published = handle;
+    graph->next_published = published;
+    published = graph;
+    pthread_mutex_unlock(&publish_lock);
+    return cudaSuccess;
+}
+
+uint64_t exec_graph_published(const struct irtb_graph *graph)
+{
+    return graph ? graph->published : 0;
+}
+
+// The graph of a number, referenced, with a turn that is its at once; NULL when it is none or busy.
+static struct irtb_graph *claim(uint64_t handle)
+{
+    pthread_mutex_lock(&publish_lock);
+    struct irtb_graph *graph = published;
+    while (graph && graph->published != handle) {
+        graph = graph->next_published;
+    }
+    if (graph) {
+        atomic_fetch_add(&graph->refs, 1);
+    }
+    pthread_mutex_unlock(&publish_lock);
+    if (!graph) {
+        return NULL;
+    }
+    pthread_mutex_lock(&graph->lock);
+    pthread_mutex_lock(&graph->turn_lock);
+    bool idle = graph->served == graph->issued;
+    graph->issued += idle;
+    pthread_mutex_unlock(&graph->turn_lock);
+    pthread_mutex_unlock(&graph->lock);
+    if (!idle) {
+        graph_unref(graph);
+        return NULL;
+    }
+    return graph;
+}
+
+static void append(struct pending **list, struct pending ***end_of_list, struct pending *pending)
+{
+    if (!*list) {
+        *end_of_list = list;
+    }
+    **end_of_list = pending;
+    *end_of_list = &pending->next;
+}
+
+cudaError_t exec_graph_device_launch(struct irtb_graph *from, uint64_t handle, uint64_t stream)
+{
+    bool tail = stream == STREAM_TAIL;
+    if (!from || !handle ||
+        (!tail && stream != STREAM_FIRE_AND_FORGET && stream != STREAM_SIBLING)) {
+        return cudaErrorInvalidValue;
+    }
+    if (tail && handle == from->published) {
+        pthread_mutex_lock(&from->turn_lock);
+        bool first = !from->again;
+        from->again = true;
+        pthread_mutex_unlock(&from->turn_lock);
+        return first ? cudaSuccess : cudaErrorInvalidValue;
+    }
+    struct irtb_graph *target = claim(handle);
+    if (!target) {
+        return cudaErrorInvalidValue;
+    }
+    struct pending *pending = calloc(1, sizeof *pending);
+    if (!pending) {
+        pass_turn(target);
+        graph_unref(target);
+        return cudaErrorMemoryAllocation;
+    }
+    pending->graph = target;
+    pthread_mutex_lock(&from->turn_lock);
+    if (tail) {
+        append(&from->tails, &from->tails_end, pending);
+    } else {
+        append(&from->forgotten, &from->forgotten_end, pending);
+    }
+    pthread_mutex_unlock(&from->turn_lock);
+    return cudaSuccess;
+}
+
+// Takes the next launch of a graph whose steps have ended off its lists; *ret_again: it is the
+// graph itself.
+static struct pending *take_pending(struct irtb_graph *graph, bool *ret_again)
+{
+    pthread_mutex_lock(&graph->turn_lock);
+    struct pending **list = graph->forgotten ? &graph->forgotten : &graph->tails;
+    struct pending *pending = *list;
+    *ret_again = false;
+    if (pending) {
+        *list = pending->next;
+    } else {
+        *ret_again = graph->again;
+        graph->again = false;
+    }
+    pthread_mutex_unlock(&graph->turn_lock);
+    return pending;
+}
+
+static bool hopeless(const struct exec_graph_run *run, const struct irtb_stream *stream)
+{
+    return run->aborted || exec_pool_stopping() ||
+           atomic_load_explicit(&stream->device->error, memory_order_acquire);
+}
+
+// The steps of a published graph, which never wait: for launches, copies and fills.
+static void run_steps(struct exec_graph_run *run, struct irtb_stream *stream)
+{
+    for (run->position = 0; run->position < run->plan->count && !hopeless(run, stream);
+         run->position++) {
+        const struct step *step = &run->plan->steps[run->position];
+        cudaError_t error = cudaSuccess;
+        if (step->disabled) {
+            continue;
+        }
+        if (step->kind == STEP_LAUNCH) {
+            error = exec_grid_run(step->device, stream, &step->launch.shape, step->launch.params);
+        } else if (step->kind == STEP_COPY || step->kind == STEP_FILL) {
+            error = move_bytes(step);
+        }
+        if (error) {
+            fail(run, step->device, error);
+        }
+    }
+}
+
+// What the kernels of a run have launched, and what those launch in turn.
+static void run_pending(struct exec_graph_run *run, struct irtb_stream *stream)
+{
+    bool again;
+    struct pending *pending;
+    while ((pending = take_pending(run->graph, &again)) || again) {
+        if (again) {
+            run_steps(run, stream);
+            continue;
+        }
+        struct exec_graph_run child = {.graph = pending->graph, .aborted = run->aborted};
+        pthread_mutex_lock(&child.graph->lock);
+        child.plan = child.graph->plan;
+        atomic_fetch_add(&child.plan->refs, 1);
+        pthread_mutex_unlock(&child.graph->lock);
+        free(pending);
+        run_steps(&child, stream);
+        run_pending(&child, stream);
+        run->aborted |= child.aborted;
+        end(&child);
+    }
 }
 
 enum exec_graph_result exec_graph_run(struct exec_graph_run *run, struct irtb_stream *stream,
@@ -728,6 +926,7 @@ enum exec_graph_result exec_graph_run(struct exec_graph_run *run, struct irtb_st
         }
         run->position = next;
     }
+    run_pending(run, stream);
     end(run);
     return EXEC_GRAPH_DONE;
 }

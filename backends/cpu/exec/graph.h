@@ -55,12 +55,22 @@ cudaError_t exec_graph_update(struct irtb_graph *graph, size_t index,
 cudaError_t exec_graph_set_default(struct irtb_graph *graph, size_t index,
                                    const struct irtb_graph_condition *condition);
 cudaError_t exec_graph_launch(struct irtb_graph *graph, struct irtb_stream *stream);
+cudaError_t exec_graph_publish(struct irtb_graph *graph, uint64_t handle);
 void exec_graph_notify(struct irtb_graph *graph, struct irtb_notice *notice);
 void exec_graph_destroy(struct irtb_graph *graph);
 
 // Sets a condition of the graph that a kernel belongs to. False when the graph has none of that
 // handle. Any thread.
 bool exec_graph_set_condition(struct irtb_graph *graph, uint64_t handle, uint32_t value);
+
+// ---- launches by kernels ----
+// The number of a published graph; 0 for others and NULL.
+uint64_t exec_graph_published(const struct irtb_graph *graph);
+// cudaGraphLaunch of a kernel in `from`, which is running: what is launched runs when the steps of
+// `from` have ended (fire and forget, in the order of the calls) or after those (tail launches), and
+// belongs to the launch of `from`. cudaErrorInvalidValue for a graph or stream that is none, and
+// for a graph that is running or enqueued; its own graph may be launched as the tail, once.
+cudaError_t exec_graph_device_launch(struct irtb_graph *from, uint64_t handle, uint64_t stream);
 
 // ---- for stream.c ----
 // Fills in the run of a launch that is being enqueued as operation number `target` of the stream,

@@ -265,6 +265,8 @@ static LLVMValueRef sreg_value(struct emit *e, const struct ir_inst *inst)
         return emit_ctx(e, offsetof(struct exec_ctx, smid), e->i32);
     case PTX_SREG_nsmid:
         return emit_ctx(e, offsetof(struct exec_ctx, nsmid), e->i32);
+    case PTX_SREG_current_graph_exec:
+        return emit_ctx(e, offsetof(struct exec_ctx, graph_exec), e->i64);
     case PTX_SREG_gridid:
         return emit_ctx(e, offsetof(struct exec_ctx, gridid), e->i64);
     case PTX_SREG_lanemask_eq:
