@@ -86,6 +86,12 @@ static cudaError_t pack(const struct irt_loaded *loaded, void *const *arguments,
 
 // ---- attributes ----
 
+enum { // newer than CUDA 13.0
+    PORTABLE_CLUSTER_SIZE_MODE = 17,
+    PORTABLE_MODES = 3,
+    SHARED_MEMORY_MODE = 18,
+};
+
 struct attribute_row {
     int id;
     size_t size; // bytes of its member of the union
@@ -105,6 +111,8 @@ static const struct attribute_row rows[] = {
     {cudaLaunchAttributeDeviceUpdatableKernelNode, 2 * sizeof(void *)},
     {cudaLaunchAttributePreferredSharedMemoryCarveout, sizeof(unsigned)},
     {cudaLaunchAttributeNvlinkUtilCentricScheduling, sizeof(unsigned)},
+    {PORTABLE_CLUSTER_SIZE_MODE, sizeof(int)},
+    {SHARED_MEMORY_MODE, sizeof(int)},
 };
 
 static const struct attribute_row *find_row(cudaLaunchAttributeID id)
@@ -156,6 +164,11 @@ static cudaError_t check_value(cudaLaunchAttributeID id, const cudaLaunchAttribu
     case cudaLaunchAttributePreferredSharedMemoryCarveout:
         good = (int)value->sharedMemCarveout >= -1 && (int)value->sharedMemCarveout <= 100;
         break;
+    case PORTABLE_CLUSTER_SIZE_MODE:
+        good = *(const unsigned *)value < PORTABLE_MODES;
+        break;
+    case SHARED_MEMORY_MODE:
+        return irt_unsupported("the shared memory mode of a kernel node");
     default:
         break;
     }
@@ -210,11 +223,11 @@ cudaError_t irt_kernel_attribute_get(const struct irt_kernel_params *params,
     memset(&value, 0, sizeof(value));
     if (at) {
         value = at->val;
-    } else if (id == cudaLaunchAttributeClusterDimension &&
-               params->loaded->info.required_cluster[0]) {
-        value.clusterDim.x = params->cluster.x;
-        value.clusterDim.y = params->cluster.y;
-        value.clusterDim.z = params->cluster.z;
+    } else if (id == cudaLaunchAttributeClusterDimension) {
+        dim3 required = irt_launch_required_cluster(params->loaded);
+        value.clusterDim.x = required.x;
+        value.clusterDim.y = required.y;
+        value.clusterDim.z = required.z;
     } else if (id == cudaLaunchAttributeMemSyncDomainMap) {
         value.memSyncDomainMap.remote = 1; // "Default value is {0, 1}"
     } else if (id == cudaLaunchAttributePreferredSharedMemoryCarveout) {
@@ -233,6 +246,7 @@ static cudaError_t settle(struct irt_params *params)
     const cudaLaunchAttribute *cluster = find(k, cudaLaunchAttributeClusterDimension);
     const cudaLaunchAttribute *cooperative = find(k, cudaLaunchAttributeCooperative);
     const cudaLaunchAttribute *priority = find(k, cudaLaunchAttributePriority);
+    const cudaLaunchAttribute *mode = find(k, (cudaLaunchAttributeID)PORTABLE_CLUSTER_SIZE_MODE);
     dim3 shape = {1, 1, 1};
     if (cluster && (cluster->val.clusterDim.x | cluster->val.clusterDim.y |
                     cluster->val.clusterDim.z)) { // all zero: none
@@ -242,6 +256,7 @@ static cudaError_t settle(struct irt_params *params)
             return cudaErrorInvalidClusterSize;
         }
     }
+    int portable = mode ? *(const int *)&mode->val : 0;
     k->cooperative = cooperative && cooperative->val.cooperative;
     k->priority = priority ? priority->val.priority : 0;
     const struct irt_launch_request request = {.grid = k->grid,
@@ -249,7 +264,8 @@ static cudaError_t settle(struct irt_params *params)
                                                .cluster = shape,
                                                .shared = k->shared,
                                                .arguments = k->arguments,
-                                               .cooperative = k->cooperative};
+                                               .cooperative = k->cooperative,
+                                               .cluster_portability = portable};
     return irt_launch_check(k->kernel, params->device, &request, &k->loaded, &k->cluster);
 }
 
@@ -345,15 +361,14 @@ cudaError_t irt_params_from_launch(struct irt_kernel *kernel, struct irt_loaded 
 {
     struct irt_params made = {.type = cudaGraphNodeTypeKernel, .device = device};
     struct irt_kernel_params *k = &made.kernel;
-    const uint32_t *need = loaded->info.required_cluster;
+    dim3 required = irt_launch_required_cluster(loaded);
     irt_kernel_ref(kernel);
     k->kernel = kernel;
     k->func = irt_kernel_function(kernel);
     k->loaded = loaded;
     k->grid = request->grid;
     k->block = request->block;
-    k->cluster =
-        need[0] ? (dim3){need[0], need[1] ? need[1] : 1, need[2] ? need[2] : 1} : request->cluster;
+    k->cluster = required.x ? required : request->cluster;
     k->shared = (unsigned)request->shared;
     k->cooperative = request->cooperative;
     cudaError_t e = pack(loaded, request->arguments, &(struct extra){0}, k);

@@ -199,6 +199,18 @@ KERNEL_TEST(graph_nodes, kernel_attributes)
     EXPECT(cudaErrorInvalidValue,
            cudaGraphKernelNodeSetAttribute(n[0], cudaKernelNodeAttributePriority, &value));
 #endif
+#if CUDART_VERSION >= 13020
+    memset(&value, 0, sizeof(value));
+    value.portableClusterSizeMode = cudaLaunchPortableClusterModeAllowNonPortable;
+    OK(cudaGraphKernelNodeSetAttribute(n[0], cudaLaunchAttributePortableClusterSizeMode, &value));
+    OK(cudaGraphKernelNodeGetAttribute(n[0], cudaLaunchAttributePortableClusterSizeMode, &got));
+    cr_assert(got.portableClusterSizeMode == value.portableClusterSizeMode);
+    value.portableClusterSizeMode = (enum cudaLaunchAttributePortableClusterMode)3;
+    EXPECT(cudaErrorInvalidValue, cudaGraphKernelNodeSetAttribute(
+                                      n[0], cudaLaunchAttributePortableClusterSizeMode, &value));
+    EXPECT(cudaErrorNotSupported,
+           cudaGraphKernelNodeSetAttribute(n[0], cudaLaunchAttributeSharedMemoryMode, &value));
+#endif
     const cudaKernelNodeAttrID bad[] = {(cudaKernelNodeAttrID)0, (cudaKernelNodeAttrID)3,
                                         (cudaKernelNodeAttrID)999};
     for (size_t i = 0; i < LENGTH(bad); i++) {
