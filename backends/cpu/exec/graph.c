@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executable graphs: compiling the nodes into steps, launching, running, updating. See graph.h.
+// Executable graphs: life, launching, running, updating, launches by kernels. See graph.h.
 //
 // Lock order: graph->lock (launching and updating) < stream lock < graph->turn_lock.
-#include "graph.h"
+#include "graph_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,358 +13,6 @@
 #include "fault.h"
 #include "pool.h"
 #include "stream.h"
-
-enum step_kind {
-    STEP_NOTHING,
-    STEP_LAUNCH,
-    STEP_COPY,
-    STEP_FILL,
-    STEP_HOST,
-    STEP_RECORD,
-    STEP_WAIT,
-    STEP_IF,     // targets: body 0, body 1 (or the end)
-    STEP_WHILE,  // targets: body 0, the end
-    STEP_SWITCH, // targets: the bodies, then the end
-    STEP_JUMP,
-};
-
-struct step {
-    uint8_t kind;
-    bool disabled;
-    struct exec_device *device;
-    union {
-        struct irtb_copy copy;
-        struct irtb_fill fill;
-        struct {
-            void (*run)(void (*function)(void *), void *argument);
-            void (*function)(void *);
-            void *argument;
-        } host;
-        struct {
-            struct exec_launch shape;
-            unsigned char *params; // 16-byte aligned; owned
-            uint32_t size;
-        } launch;
-        struct {
-            struct irtb_event *event;
-            uint32_t slot;
-        } event;
-        struct {
-            uint32_t condition, count;
-            uint32_t *targets; // owned; count + 1
-        } choice;
-        uint32_t jump;
-    };
-};
-
-struct exec_plan {
-    _Atomic uint32_t refs; // the graph and its launches
-    uint32_t count, event_count;
-    uint32_t *events; // steps of records and waits, in order
-    struct step *steps;
-};
-
-struct condition {
-    uint64_t handle;
-    _Atomic uint32_t initial, value;
-    _Atomic bool assign;
-};
-
-// A launch by a kernel that has not begun.
-struct pending {
-    struct pending *next;
-    struct irtb_graph *graph; // referenced, with a turn taken; the launching graph itself: neither
-};
-
-struct irtb_graph {
-    _Atomic uint32_t refs; // handle and launches
-    uint64_t published;    // constant once set; 0: kernels cannot launch it
-    struct irtb_graph *next_published;       // publish_lock
-    struct pending *forgotten, **forgotten_end; // turn_lock; fire and forget, of this launch
-    struct pending *tails, **tails_end;         // turn_lock
-    bool again;                                 // turn_lock; it is its own tail
-    const struct exec_graph_hooks *hooks;
-    pthread_mutex_t lock;   // plan, issued, and the order of launches
-    struct exec_plan *plan; // lock
-    uint64_t issued;        // lock; tickets given out
-    pthread_mutex_t turn_lock;
-    uint64_t served;             // turn_lock; launches that have ended
-    struct irtb_stream *waiting; // turn_lock; through wait_next
-    struct irtb_notice *notices; // turn_lock
-    uint32_t *step_of;           // node → step
-    size_t node_count, condition_count;
-    struct condition *conditions;
-};
-
-// ---------------------------------------------------------------- plans
-
-static void step_free(struct step *step)
-{
-    if (step->kind == STEP_LAUNCH) {
-        free(step->launch.params);
-    } else if (step->kind == STEP_IF || step->kind == STEP_WHILE || step->kind == STEP_SWITCH) {
-        free(step->choice.targets);
-    }
-}
-
-static void plan_unref(struct exec_plan *plan)
-{
-    if (plan && atomic_fetch_sub(&plan->refs, 1) == 1) {
-        for (uint32_t i = 0; i < plan->count; i++) {
-            step_free(&plan->steps[i]);
-        }
-        free(plan->steps);
-        free(plan->events);
-        free(plan);
-    }
-}
-
-static void *copy_of(const void *bytes, size_t size)
-{
-    size_t room = exec_align(size ? size : 1, 16);
-    void *made = aligned_alloc(16, room);
-    if (made && size) {
-        memcpy(made, bytes, size);
-    }
-    return made;
-}
-
-// *to owns its parts even when this fails half way.
-static bool step_copy(struct step *to, const struct step *from)
-{
-    *to = *from;
-    if (from->kind == STEP_LAUNCH) {
-        to->launch.params = copy_of(from->launch.params, from->launch.size);
-        return to->launch.params != NULL;
-    }
-    if (from->kind == STEP_IF || from->kind == STEP_WHILE || from->kind == STEP_SWITCH) {
-        to->choice.targets =
-            copy_of(from->choice.targets, (from->choice.count + 1) * sizeof(uint32_t));
-        return to->choice.targets != NULL;
-    }
-    return true;
-}
-
-static struct exec_plan *plan_create(uint32_t count, uint32_t event_count)
-{
-    struct exec_plan *plan = calloc(1, sizeof *plan);
-    if (!plan) {
-        return NULL;
-    }
-    atomic_store(&plan->refs, 1);
-    plan->steps = calloc(count ? count : 1, sizeof *plan->steps);
-    plan->events = calloc(event_count ? event_count : 1, sizeof *plan->events);
-    if (!plan->steps || !plan->events) {
-        plan_unref(plan);
-        return NULL;
-    }
-    plan->count = count;
-    plan->event_count = event_count;
-    return plan;
-}
-
-static struct exec_plan *plan_copy(const struct exec_plan *from)
-{
-    struct exec_plan *plan = plan_create(from->count, from->event_count);
-    for (uint32_t i = 0; plan && i < from->count; i++) {
-        if (!step_copy(&plan->steps[i], &from->steps[i])) {
-            plan->count = i + 1;
-            plan_unref(plan);
-            plan = NULL;
-        }
-    }
-    if (plan) {
-        memcpy(plan->events, from->events, from->event_count * sizeof *plan->events);
-    }
-    return plan;
-}
-
-// ---------------------------------------------------------------- compiling
-
-static enum step_kind kind_of(enum irtb_graph_node_kind kind)
-{
-    switch (kind) {
-    case IRTB_GRAPH_EMPTY:
-        return STEP_NOTHING;
-    case IRTB_GRAPH_LAUNCH:
-        return STEP_LAUNCH;
-    case IRTB_GRAPH_COPY:
-        return STEP_COPY;
-    case IRTB_GRAPH_FILL:
-        return STEP_FILL;
-    case IRTB_GRAPH_HOST:
-        return STEP_HOST;
-    case IRTB_GRAPH_RECORD:
-        return STEP_RECORD;
-    case IRTB_GRAPH_WAIT:
-        return STEP_WAIT;
-    case IRTB_GRAPH_IF:
-        return STEP_IF;
-    case IRTB_GRAPH_WHILE:
-        return STEP_WHILE;
-    case IRTB_GRAPH_SWITCH:
-        return STEP_SWITCH;
-    }
-    return STEP_NOTHING;
-}
-
-static cudaError_t fill_launch(const struct irtb_graph *graph, const struct irtb_launch *launch,
-                               struct step *ret_step)
-{
-    const struct exec_param *params;
-    uint32_t count, size;
-    cudaError_t error =
-        graph->hooks->launch(launch, &ret_step->launch.shape, &params, &count, &size);
-    if (error) {
-        return error;
-    }
-    unsigned char *block = aligned_alloc(16, exec_align(size ? size : 1, 16));
-    if (!block) {
-        return cudaErrorMemoryAllocation;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(block + params[i].offset, launch->arguments[i], params[i].size);
-    }
-    ret_step->launch.params = block;
-    ret_step->launch.size = size;
-    ret_step->launch.shape.graph = (struct irtb_graph *)graph;
-    return cudaSuccess;
-}
-
-// Everything of a step but what other nodes decide (slots, targets).
-static cudaError_t fill_step(const struct irtb_graph *graph, const struct irtb_graph_node *node,
-                             struct step *ret_step)
-{
-    struct step step = {.kind = (uint8_t)kind_of(node->kind),
-                        .disabled = node->disabled,
-                        .device = graph->hooks->device(node->device)};
-    cudaError_t error = cudaSuccess;
-    switch (node->kind) {
-    case IRTB_GRAPH_LAUNCH:
-        error = fill_launch(graph, &node->launch, &step);
-        break;
-    case IRTB_GRAPH_COPY:
-        step.copy = node->copy;
-        break;
-    case IRTB_GRAPH_FILL:
-        step.fill = node->fill;
-        break;
-    case IRTB_GRAPH_HOST:
-        step.host.run = node->host.run;
-        step.host.function = node->host.function;
-        step.host.argument = node->host.argument;
-        break;
-    case IRTB_GRAPH_RECORD:
-    case IRTB_GRAPH_WAIT:
-        step.event.event = node->event;
-        break;
-    default:
-        break;
-    }
-    if (!error) {
-        *ret_step = step;
-    }
-    return error;
-}
-
-struct compiler {
-    struct irtb_graph *graph;
-    const struct irtb_graph_node *nodes;
-    struct exec_plan *plan;
-    uint32_t next_step, next_event;
-};
-
-static bool is_choice(const struct irtb_graph_node *node)
-{
-    return node->kind == IRTB_GRAPH_IF || node->kind == IRTB_GRAPH_WHILE ||
-           node->kind == IRTB_GRAPH_SWITCH;
-}
-
-static uint32_t extent(const struct irtb_graph_node *node)
-{
-    uint32_t size = 1;
-    for (uint32_t i = 0; is_choice(node) && i < node->conditional.body_count; i++) {
-        size += node->conditional.body_sizes[i];
-    }
-    return size;
-}
-
-static cudaError_t compile_range(struct compiler *compiler, uint32_t first, uint32_t end);
-
-// The choice, then each body with a jump behind it: back for WHILE, else to the end.
-static cudaError_t compile_choice(struct compiler *compiler, uint32_t index)
-{
-    const struct irtb_graph_node *node = &compiler->nodes[index];
-    uint32_t count = node->conditional.body_count;
-    uint32_t *targets = calloc(count + 2, sizeof *targets);
-    if (!targets) {
-        return cudaErrorMemoryAllocation;
-    }
-    uint32_t self = compiler->next_step++;
-    struct step *steps = compiler->plan->steps;
-    steps[self] = (struct step){
-        .kind = (uint8_t)kind_of(node->kind),
-        .choice = {.condition = node->conditional.condition, .count = count, .targets = targets}};
-    compiler->graph->step_of[index] = self;
-    uint32_t first = index + 1;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t end = first + node->conditional.body_sizes[i];
-        targets[i] = compiler->next_step;
-        cudaError_t error = compile_range(compiler, first, end);
-        if (error) {
-            return error;
-        }
-        steps[compiler->next_step] = (struct step){.kind = STEP_JUMP, .jump = self};
-        compiler->next_step++;
-        first = end;
-    }
-    targets[count] = compiler->next_step;
-    for (uint32_t i = 0; i < count && node->kind != IRTB_GRAPH_WHILE; i++) {
-        steps[targets[i + 1] - 1].jump = compiler->next_step;
-    }
-    return cudaSuccess;
-}
-
-static cudaError_t compile_range(struct compiler *compiler, uint32_t first, uint32_t end)
-{
-    for (uint32_t i = first; i < end; i += extent(&compiler->nodes[i])) {
-        const struct irtb_graph_node *node = &compiler->nodes[i];
-        if (is_choice(node)) {
-            cudaError_t error = compile_choice(compiler, i);
-            if (error) {
-                return error;
-            }
-            continue;
-        }
-        struct step *step = &compiler->plan->steps[compiler->next_step];
-        cudaError_t error = fill_step(compiler->graph, node, step);
-        if (error) {
-            return error;
-        }
-        if (step->kind == STEP_RECORD || step->kind == STEP_WAIT) {
-            step->event.slot = compiler->next_event;
-            compiler->plan->events[compiler->next_event++] = compiler->next_step;
-        }
-        compiler->graph->step_of[i] = compiler->next_step++;
-    }
-    return cudaSuccess;
-}
-
-static cudaError_t compile(struct irtb_graph *graph, const struct irtb_graph_desc *desc)
-{
-    uint32_t steps = 0, events = 0;
-    for (size_t i = 0; i < desc->node_count; i++) {
-        const struct irtb_graph_node *node = &desc->nodes[i];
-        steps += 1 + (is_choice(node) ? node->conditional.body_count : 0);
-        events += node->kind == IRTB_GRAPH_RECORD || node->kind == IRTB_GRAPH_WAIT;
-    }
-    graph->plan = plan_create(steps, events);
-    if (!graph->plan) {
-        return cudaErrorMemoryAllocation;
-    }
-    struct compiler compiler = {.graph = graph, .nodes = desc->nodes, .plan = graph->plan};
-    return compile_range(&compiler, 0, (uint32_t)desc->node_count);
-}
 
 // ---------------------------------------------------------------- life
 
@@ -387,7 +35,7 @@ static void unpublish(struct irtb_graph *graph)
 static void graph_unref(struct irtb_graph *graph)
 {
     if (atomic_fetch_sub(&graph->refs, 1) == 1) {
-        plan_unref(graph->plan);
+        exec_plan_unref(graph->plan);
         pthread_mutex_destroy(&graph->lock);
         pthread_mutex_destroy(&graph->turn_lock);
         free(graph->step_of);
@@ -422,7 +70,7 @@ cudaError_t exec_graph_create(const struct irtb_graph_desc *desc,
             atomic_store(&condition->value, desc->conditions[i].initial);
             atomic_store(&condition->assign, desc->conditions[i].assign);
         }
-        error = compile(graph, desc);
+        error = exec_plan_compile(graph, desc);
     }
     if (error) {
         graph_unref(graph);
@@ -489,11 +137,11 @@ static void give_notices(struct irtb_notice *due)
 static struct exec_plan *writable_plan(struct irtb_graph *graph)
 {
     if (atomic_load(&graph->plan->refs) > 1) {
-        struct exec_plan *copy = plan_copy(graph->plan);
+        struct exec_plan *copy = exec_plan_copy(graph->plan);
         if (!copy) {
             return NULL;
         }
-        plan_unref(graph->plan);
+        exec_plan_unref(graph->plan);
         graph->plan = copy;
     }
     return graph->plan;
@@ -503,7 +151,7 @@ cudaError_t exec_graph_update(struct irtb_graph *graph, size_t index,
                               const struct irtb_graph_node *node)
 {
     struct step made;
-    cudaError_t error = fill_step(graph, node, &made);
+    cudaError_t error = exec_step_fill(graph, node, &made);
     if (error) {
         return error;
     }
@@ -511,17 +159,17 @@ cudaError_t exec_graph_update(struct irtb_graph *graph, size_t index,
     struct exec_plan *plan = writable_plan(graph);
     if (plan) {
         struct step *step = &plan->steps[graph->step_of[index]];
-        if (is_choice(node)) {
+        if (exec_node_is_choice(node)) {
             step->disabled = node->disabled;
         } else {
             if (made.kind == STEP_RECORD || made.kind == STEP_WAIT) {
                 made.event.slot = step->event.slot;
             }
-            step_free(step);
+            exec_step_free(step);
             *step = made;
         }
     } else {
-        step_free(&made);
+        exec_step_free(&made);
         error = cudaErrorMemoryAllocation;
     }
     pthread_mutex_unlock(&graph->lock);
@@ -659,7 +307,7 @@ static void end(struct exec_graph_run *run)
     for (uint32_t i = 0; i < run->plan->event_count; i++) { // those that were not reached
         end_record(run, &run->plan->steps[run->plan->events[i]]);
     }
-    plan_unref(run->plan);
+    exec_plan_unref(run->plan);
     pass_turn(graph);
     graph_unref(graph);
 }
