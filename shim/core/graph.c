@@ -590,7 +590,9 @@ cudaError_t irt_node_exchange_locked(struct irt_node *node, struct irt_params *p
         return cudaErrorInvalidValue;
     }
     if (params->type == cudaGraphNodeTypeMemAlloc || params->type == cudaGraphNodeTypeMemFree ||
-        params->type == cudaGraphNodeTypeConditional) {
+        params->type == cudaGraphNodeTypeConditional ||
+        (params->type == cudaGraphNodeTypeGraph &&
+         irt_graph_has_memory_locked(node->params.child))) { // "Nodes … cannot be deleted"
         return cudaErrorNotSupported;
     }
     cudaError_t e = check_place(node->graph, params);

@@ -233,6 +233,8 @@ KERNEL_TEST(graph_kinds, all_types_by_one_function)
     }
     struct cudaGraphNodeParams bad = {.type = (enum cudaGraphNodeType)0x0c};
     EXPECT(cudaErrorInvalidValue, add_node(&empty, graph, NULL, NULL, 0, &bad));
+    bad.type = (enum cudaGraphNodeType)0x0e; // copies in a batch: by name
+    EXPECT(cudaErrorNotSupported, add_node(&empty, graph, NULL, NULL, 0, &bad));
     bad.type = (enum cudaGraphNodeType) - 1;
     EXPECT(cudaErrorInvalidValue, add_node(&empty, graph, NULL, NULL, 0, &bad));
     EXPECT(cudaErrorInvalidValue, add_node(&empty, graph, NULL, NULL, 0, NULL));
@@ -277,6 +279,11 @@ Test(graph_kinds, child_that_is_moved)
     EXPECT(cudaErrorInvalidValue, add_node(&node, graph, NULL, NULL, 0, &p));
     EXPECT(cudaErrorNotSupported, cudaGraphAddMemAllocNode(&other, inner, NULL, 0, &a));
     EXPECT(cudaErrorInvalidValue, cudaGraphDestroyNode(node)); // there is memory in it
+    cudaGraph_t plain = new_graph();
+    p.graph.graph = plain;
+    p.graph.ownership = cudaGraphChildGraphOwnershipClone;
+    EXPECT(cudaErrorNotSupported, cudaGraphNodeSetParams(node, &p));
+    OK(cudaGraphDestroy(plain));
     OK(cudaGraphDestroy(graph));
     EXPECT(cudaErrorInvalidValue, cudaGraphDestroy(inner));
 }
