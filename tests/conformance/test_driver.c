@@ -517,7 +517,10 @@ Test(driver, memory)
     CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuMemcpy2D()(&copy));
     CU_OK(get_cuMemcpyHtoD()(ptr + 8, host, 8));
     cr_assert(read_back(ptr + 12) == 1);
-    CU_OK(get_cuMemFree()(ptr));
+    CU_OK(get_cuCtxSetCurrent()(NULL));
+    CU_EXPECT(CUDA_ERROR_INVALID_CONTEXT, get_cuMemsetD32()(ptr, 0, 1));
+    CU_OK(get_cuMemFree()(ptr)); // giving back needs no context
+    OK(cudaSetDevice(0));
     CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuMemFree()(ptr));
 }
 
