@@ -10,6 +10,7 @@
 #include "shim/core/capture_sequence.h"
 #include "shim/core/event.h"
 #include "shim/core/graph.h"
+#include "shim/core/node_kernel.h"
 #include "shim/core/stream.h"
 #include "shim/util/tls.h"
 
@@ -512,6 +513,13 @@ cudaError_t irt_capture_launch(struct irt_stream *stream, struct irt_kernel *ker
 {
     struct irt_params params;
     cudaError_t error = irt_params_from_launch(kernel, loaded, stream->device, request, &params);
+    if (!error && stream->priority) { // "copied from stream priority during stream capture"
+        cudaLaunchAttributeValue value = {.priority = stream->priority};
+        error = irt_kernel_attribute_set(&params, cudaLaunchAttributePriority, &value);
+        if (error) {
+            irt_params_release(&params);
+        }
+    }
     error = finish(stream, error, &params);
     for (int i = 0; i < request->event_count && !error; i++) {
         irt_mutex_lock(&irt_graph_lock);

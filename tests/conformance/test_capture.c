@@ -262,6 +262,27 @@ KERNEL_TEST(capture, fork_and_join_give_the_edges, .init = setup)
     OK(cudaFree(b));
 }
 
+#if CUDART_VERSION >= 12000
+KERNEL_TEST(capture, kernels_have_the_priority_of_the_stream, .init = setup)
+{
+    cudaStream_t urgent;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    size_t count = 1;
+    cudaLaunchAttributeValue value = {.priority = 7};
+    OK(cudaStreamCreateWithPriority(&urgent, cudaStreamNonBlocking, -2));
+    begin(urgent);
+    OK(kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, urgent));
+    OK(cudaStreamEndCapture(urgent, &graph));
+    OK(cudaGraphGetNodes(graph, &node, &count));
+    OK(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority, &value));
+    cr_assert(value.priority == -2);
+    run(graph, urgent, 1);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(urgent));
+}
+#endif
+
 KERNEL_TEST(capture, per_thread_stream_captures, .init = setup)
 {
     cudaGraph_t graph;
