@@ -315,15 +315,15 @@ static size_t readable(const void *data)
     uintptr_t at = (uintptr_t)data;
     bool whole_line = true; // names of files may be longer than a line
     while (fgets(line, sizeof line, maps)) {
-        unsigned long first;
-        unsigned long end;
-        char right;
         bool begins_here = whole_line;
         whole_line = strchr(line, '\n') != NULL;
-        if (!begins_here || sscanf(line, "%lx-%lx %c", &first, &end, &right) != 3 || end <= at) {
+        char *next; // "first-end rwxp …"
+        uintptr_t first = strtoul(line, &next, 16);
+        uintptr_t end = *next == '-' ? strtoul(next + 1, &next, 16) : 0;
+        if (!begins_here || end <= at) {
             continue;
         }
-        if (first > at || right != 'r') {
+        if (first > at || next[0] != ' ' || next[1] != 'r') {
             break;
         }
         at = end;
@@ -434,12 +434,16 @@ unsigned irt_code_ptx_version(const struct irt_code *code)
 {
     unsigned newest = 0;
     for (size_t i = 0; i < code->count; i++) {
-        unsigned major = 0;
-        unsigned minor = 0;
-        const char *at = strstr(code->units[i].text, ".version");
-        if (at && sscanf(at, ".version %3u.%1u", &major, &minor) == 2 &&
-            major * 10 + minor > newest) {
-            newest = major * 10 + minor;
+        static const char directive[] = ".version";
+        const char *at = strstr(code->units[i].text, directive);
+        if (!at) {
+            continue;
+        }
+        char *next;
+        unsigned long major = strtoul(at + sizeof directive - 1, &next, 10);
+        unsigned long minor = *next == '.' ? strtoul(next + 1, NULL, 10) : 0;
+        if (major < 1000 && minor < 10 && major * 10 + minor > newest) {
+            newest = (unsigned)(major * 10 + minor);
         }
     }
     return newest;

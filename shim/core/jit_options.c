@@ -109,7 +109,7 @@ static void answer_log(char *buffer, size_t size, void **filled, const char *tex
         written = strlen(buffer);
     }
     if (filled) {
-        *filled = (void *)(uintptr_t)written;
+        *filled = (void *)(uintptr_t)written; // NOLINT(performance-no-int-to-ptr): a scalar
     }
 }
 
@@ -125,6 +125,7 @@ void irt_jit_options_answer(const struct irt_jit_options *options, const char *i
         // Code needs no registers here, so every block size that a device allows can be launched.
         const unsigned most = (unsigned)irt_device_current()->info.prop.maxThreadsPerBlock;
         const uint32_t asked = (uint32_t)(uintptr_t)*options->threads;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a scalar
         *options->threads = (void *)(uintptr_t)(asked && asked < most ? asked : most);
     }
 }

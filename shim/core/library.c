@@ -186,7 +186,7 @@ static void load_eagerly(struct irt_module *module)
         return;
     }
     unsigned count = irt_module_kernels(module, NULL, 0);
-    cudaKernel_t *list = calloc(count ? count : 1, sizeof *list);
+    cudaKernel_t *list = calloc(count ? count : 1, sizeof(cudaKernel_t));
     if (!list) {
         return; // it loads later
     }

@@ -113,14 +113,15 @@ static cudaError_t check_properties(const CUmemAllocationProp *prop, struct irt_
         return cudaErrorInvalidValue;
     }
     if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
-        return irt_unsupported("cuMemCreate of host memory");
+        irt_unsupported("cuMemCreate of host memory");
+        return cudaErrorNotSupported;
     }
     if ((unsigned)prop->requestedHandleTypes &
         ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
-        return irt_unsupported("cuMemCreate for handles that are no file descriptors");
+        irt_unsupported("cuMemCreate for handles that are no file descriptors");
+        return cudaErrorNotSupported;
     }
-    cudaError_t e = irt_driver_device(prop->location.id, ret_device);
-    return e;
+    return irt_driver_device(prop->location.id, ret_device);
 }
 
 cudaError_t irt_driver_cuMemGetAllocationGranularity(size_t *granularity,
@@ -172,17 +173,20 @@ cudaError_t irt_driver_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t 
     if (!handle || !size || !aligned(size) || flags) {
         return cudaErrorInvalidValue;
     }
+    struct irt_device *device;
     cudaError_t e = supported();
     if (!e) {
-        e = check_properties(prop, &physical.device);
-    }
-    if (!e) {
-        e = irt_backend()->physical_create(physical.device->id, size, &physical.fd);
+        e = check_properties(prop, &device);
     }
     if (e) {
         return e;
     }
-    irt_device_activate(physical.device);
+    e = irt_backend()->physical_create(device->id, size, &physical.fd);
+    if (e) {
+        return e;
+    }
+    irt_device_activate(device);
+    physical.device = device;
     physical.prop = *prop;
     physical.prop.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_NONE; // a wish, not granted
     return new_physical(&physical, handle);
