@@ -46,7 +46,8 @@ static void host_lost(int device, cudaError_t error)
     atomic_store(&lost_error, (int)error);
 }
 
-static const struct irtb_host host = {host_log, host_env, host_lost};
+static const struct irtb_host host = {
+    .log = host_log, .env = host_env, .device_lost = host_lost};
 
 static const struct irtb_backend *open_backend(void)
 {
