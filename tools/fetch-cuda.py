@@ -42,6 +42,7 @@ COMPONENTS = {
             "nvidia-cuda-crt==13.0.88",
             "nvidia-nvvm==13.0.88",
             "nvidia-cuda-cccl==13.0.85",
+            "nvidia-cuda-profiler-api==13.0.85",  # cudaTypedefs.h includes its header
         ],
     },
     "cuda-12": {
