@@ -77,6 +77,10 @@ enum ir_flag {
     IR_FLAG_ALIGNED = 1 << 17, // .aligned
     IR_FLAG_SATFINITE = 1 << 18,
     IR_FLAG_HI = 1 << 19,      // mul.hi / mad.hi / dp2a.hi
+    // Warp form only (pass_warp.c):
+    IR_FLAG_MASKED = 1 << 20,  // the last source (I32) is the mask of the lanes that execute it
+    IR_FLAG_ROOTED = 1 << 21,  // the source before that is what its address was converted from;
+                               // `site` and SRC_SIGNED as in struct ir_value
 };
 
 // ---------------------------------------------------------------- operations
@@ -152,10 +156,22 @@ struct ir_inst {
     struct ir_inst *prev, *next;
 };
 
+// What the lanes of a warp have in a value (pass_uniform.c): all the same, base + lane * stride
+// (modulo the width), or anything. UNKNOWN: not looked at, and in the one-lane form.
+enum ir_kind { IR_KIND_UNKNOWN, IR_UNIFORM, IR_AFFINE, IR_VARYING };
+
 struct ir_value {
     enum ir_type type;       // storage type
     struct ir_inst *def;     // after ssa
     const char *name;        // PTX register it came from, or NULL; not unique
+    // Warp form. An affine I64 value that was made from an affine I32 value (`root` - 1) by an
+    // extension is base + lane * stride + multiple * (what the wrapping of the I32 value in some
+    // lane adds to its extension): zero where no lane of it wraps.
+    uint8_t kind;            // enum ir_kind
+    bool root_signed;        // the extension was of the sign
+    int32_t multiple;
+    uint32_t root;           // value + 1, or 0
+    int64_t stride;
 };
 
 struct ir_block {
@@ -206,6 +222,7 @@ struct ir_function {
                                   // the callee's frame starts at the caller's frame + frame_size
     const char *unbuildable;      // reached only by pointer and not compilable: the body is a trap
     bool ssa;
+    uint32_t lanes;               // 0: one-lane form; 32: scheduled by pass warp
 };
 
 // A variable of the program in .global or .const (indexed by exec_ctx.symbols) or .shared.
@@ -289,6 +306,11 @@ int ir_entry_params(const struct ir_program *program, uint32_t function,
 // instruction that is parsed but not compiled, a missing definition, a type error.
 int ir_unit_create(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
                    struct ir_error *ret_error);
+// The same in the warp form: one function that runs 32 lanes in step, for blocks whose lanes of a
+// warp differ in tid.x only. -1 also when the kernel has something that the form does not do; the
+// message says what, and the one-lane form is to be used.
+int ir_unit_create_warp(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
+                        struct ir_error *ret_error);
 struct ir_unit *ir_unit_destroy(struct ir_unit *unit);
 
 // Printable form (dump switch `ir`), and the checks that run after every pass in debug builds:

@@ -143,6 +143,17 @@ uint32_t ir_value_new(struct ir_build *b, enum ir_type storage, const char *name
     return fn->value_count++;
 }
 
+void ir_value_like(struct ir_function *fn, uint32_t value, uint32_t model)
+{
+    struct ir_value *v = &fn->values[value];
+    const struct ir_value *m = &fn->values[model];
+    v->kind = m->kind;
+    v->root_signed = m->root_signed;
+    v->multiple = m->multiple;
+    v->root = m->root;
+    v->stride = m->stride;
+}
+
 struct ir_block *ir_block_new(struct ir_build *b)
 {
     return ir_new(b, sizeof(struct ir_block));

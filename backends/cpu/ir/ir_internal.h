@@ -112,6 +112,7 @@ static inline struct ir_operand ir_use(uint32_t value)
     return (struct ir_operand){.kind = IR_VALUE, .value = value};
 }
 uint32_t ir_value_new(struct ir_build *b, enum ir_type storage, const char *name);
+void ir_value_like(struct ir_function *fn, uint32_t value, uint32_t model); // kind, stride, root
 struct ir_block *ir_block_new(struct ir_build *b);               // not yet in the list
 void ir_block_start(struct ir_build *b, struct ir_block *block); // append; falls through into it
 struct ir_inst *ir_inst_new(struct ir_build *b, enum ir_op op, enum ir_type type,
@@ -146,6 +147,7 @@ uint64_t ir_mask(enum ir_type storage);
 bool ir_is_float(enum ir_type type);
 unsigned ir_op_destinations(enum ir_op op); // 255: varies
 unsigned ir_op_sources(enum ir_op op);
+bool ir_suspends(const struct ir_function *fn, const struct ir_inst *inst); // pipeline.c
 bool ir_removable(const struct ir_inst *inst); // may go when its results are unused
 
 // ---- build.c: operands of PTX instructions
@@ -256,6 +258,7 @@ void ir_pass_loops(struct ir_build *b);    // depth of blocks
 void ir_pass_split(struct ir_build *b);    // cuts blocks at suspension points
 void ir_pass_liveness(struct ir_build *b); // live_in of blocks
 void ir_pass_frame(struct ir_build *b);    // saves and loads around suspensions
+void ir_pass_warp(struct ir_build *b);     // 32 lanes in step (warp form only)
 
 // Immediate dominators by block number (number of the root's own: itself; a virtual root above
 // the entry and all resume blocks has the number block_count).

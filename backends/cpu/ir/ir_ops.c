@@ -141,6 +141,12 @@ enum ir_type ir_op_source_type(const struct ir_inst *inst, unsigned n)
         return n == 2 ? IR_I32 : IR_I64;
     case IR_barrier:
         return n == 2 ? IR_I1 : IR_I32;
+    case IR_lanes:
+        return n == 0 ? IR_I1 : IR_I32;
+    case IR_in_lanes:
+        return IR_I32;
+    case IR_spread:
+        return n == 0 ? IR_I64 : IR_I32;
     case IR_shfl:
     case IR_shfl_old:
     case IR_mapa:
@@ -179,7 +185,11 @@ enum ir_type ir_op_destination_type(const struct ir_inst *inst, unsigned n)
     case IR_isspacep:
     case IR_setp:
     case IR_testp:
+    case IR_in_lanes:
         return IR_I1;
+    case IR_lanes:
+    case IR_start_mask:
+        return IR_I32;
     case IR_bfind:
     case IR_clz:
     case IR_popc:

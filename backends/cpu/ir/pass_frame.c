@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 4, PINNED_BYTES = 768 };
+enum { MAX_DEPTH = 4, PINNED_BYTES = 768, LARGEST = 256 }; // bytes; I64 of 32 lanes
 
 // ---------------------------------------------------------------- loops
 
@@ -141,7 +141,12 @@ struct candidate {
 
 static unsigned bytes_of(const struct ir_function *fn, uint32_t value)
 {
-    return (ir_bits(fn->values[value].type) + 7) / 8;
+    const struct ir_value *v = &fn->values[value];
+    unsigned bits = ir_bits(v->type);
+    if (fn->lanes != 0 && v->kind == IR_VARYING) {
+        bits *= fn->lanes;
+    }
+    return (bits + 7) / 8;
 }
 
 static int by_benefit(const void *a, const void *b)
@@ -203,10 +208,10 @@ static void choose_pinned(struct frame *f)
     }
     uint32_t taken = 0, size = 0;
     while (taken < count && all[taken].benefit > 0 &&
-           size + bytes_of(fn, all[taken].value) <= PINNED_BYTES) {
+           size + bytes_of(fn, all[taken].value) <= PINNED_BYTES * (fn->lanes != 0 ? fn->lanes : 1)) {
         size += bytes_of(fn, all[taken++].value);
     }
-    for (unsigned width = 16; width > 0; width /= 2) { // large first: no gaps
+    for (unsigned width = LARGEST; width > 0; width /= 2) { // large first: no gaps
         for (uint32_t i = 0; i < taken; i++) {
             if (bytes_of(fn, all[i].value) == width) {
                 pin(f, all[i].value, f->shared);
@@ -271,7 +276,7 @@ static void fill_point(struct frame *f, struct ir_block *from, struct ir_block *
     if (address != UINT32_MAX) {
         save_and_load(f, &p, address, true);
     }
-    for (unsigned width = 16; width > 0; width /= 2) {
+    for (unsigned width = LARGEST; width > 0; width /= 2) {
         for (uint32_t i = 0; i < to->live_in_count; i++) {
             uint32_t value = to->live_in[i];
             if (bytes_of(fn, value) == width && value != address) {

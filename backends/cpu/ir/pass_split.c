@@ -54,10 +54,17 @@ static struct ir_inst *make_request(struct ir_build *b, const struct ir_inst *op
         request->src[1] = ir_constant(ir_bits(op->type));
     }
     if (op->op == IR_barrier) {
+        bool masked = (op->flags & IR_FLAG_MASKED) != 0; // warp form
+        struct ir_operand mask = masked ? op->src[op->src_count - 1] : ir_none();
         request->src[0] = op->src[0];
         request->src[1] = op->src[1];
-        if (op->src_count > 2) {
-            request->src[2] = ir_resize(b, op->src[2], IR_I1, IR_I32, false);
+        request->src[3] = mask;
+        if (op->src_count > 2u + masked) {
+            request->src[2] = masked ? ir_op2(b, IR_lanes, IR_I32, 0, op->src[2], mask)
+                                     : ir_resize(b, op->src[2], IR_I1, IR_I32, false);
+            if (masked) {
+                b->fn->values[request->src[2].value].kind = IR_UNIFORM;
+            }
         }
     }
     return request;
@@ -138,7 +145,7 @@ void ir_pass_split(struct ir_build *b)
         for (; inst != NULL; inst = next) {
             next = inst->next;
             b->fn->ssa = false; // a resumed thread has no values before its frame is loaded
-            if ((ir_op_properties(inst->op) & IR_SUSPENDS) != 0) {
+            if (ir_suspends(b->fn, inst)) {
                 split_request(b, block, inst, ++b->site);
                 break; // goes on in the new block
             }

@@ -206,6 +206,7 @@ static void define(struct ssa *s, uint32_t *value)
     }
     const struct ir_value *source = &s->b->fn->values[old];
     uint32_t fresh = ir_value_new(s->b, source->type, source->name);
+    ir_value_like(s->b->fn, fresh, old);
     push(s, &s->undo, old);
     push(s, &s->undo, s->current[old]);
     s->current[old] = fresh + 1;

@@ -136,6 +136,13 @@ static void note_suspension(struct ir_build *b, const struct ir_inst *call, uint
     *(bool *)data |= call->call->suspends;
 }
 
+// In the warp form only barriers are suspension points: warp operations are code.
+bool ir_suspends(const struct ir_function *fn, const struct ir_inst *inst)
+{
+    return fn->lanes == 0 ? (ir_op_properties(inst->op) & IR_SUSPENDS) != 0
+                          : inst->op == IR_barrier;
+}
+
 // A function suspends when it has a suspension point or calls one that suspends.
 static void propagate_suspension(struct ir_build *b)
 {
@@ -144,7 +151,7 @@ static void propagate_suspension(struct ir_build *b)
         struct ir_function *fn = unit->functions[i];
         for (const struct ir_block *block = fn->blocks; block != NULL; block = block->next) {
             for (const struct ir_inst *inst = block->first; inst != NULL; inst = inst->next) {
-                fn->suspends |= (ir_op_properties(inst->op) & IR_SUSPENDS) != 0;
+                fn->suspends |= ir_suspends(fn, inst);
             }
         }
     }
@@ -201,7 +208,8 @@ static void measure(struct ir_build *b, uint32_t position, struct deepest *d)
     }
     depth->state = OPEN;
     each_call(b, fn, measure_target, d);
-    depth->local = d->local + (fn->suspends ? fn->slots_size : 0);
+    uint64_t lanes = fn->lanes == 0 ? 1 : fn->lanes;
+    depth->local = d->local + (fn->suspends ? fn->slots_size * lanes : 0);
     depth->frame = d->frame + fn->frame_size;
     depth->state = KNOWN;
 }
@@ -259,7 +267,8 @@ static void run_stage(struct ir_build *b, unsigned stage)
             continue;
         }
         for (size_t n = 0; n < sizeof passes / sizeof passes[0]; n++) {
-            if (passes[n].stage == stage) {
+            bool useful = b->fn->lanes == 0 || passes[n].run != ir_pass_simplify;
+            if (passes[n].stage == stage && useful) {
                 passes[n].run(b);
                 verify(b, passes[n].name);
             }
@@ -304,7 +313,24 @@ static void build_or_trap(struct ir_build *b, struct ir_function *fn)
     ir_trap(b, text);
 }
 
-static void build_unit(struct ir_build *b, uint32_t entry)
+static void make_warp_form(struct ir_build *b)
+{
+    const struct ir_unit *unit = b->unit;
+    if (unit->function_count > 1) {
+        ir_fail(b, "warp form: calls of functions");
+    }
+    if (unit->can_spin) {
+        ir_fail(b, "warp form: a loop that can spin");
+    }
+    if (unit->uses_cluster) {
+        ir_fail(b, "warp form: shared memory of other blocks");
+    }
+    b->fn = unit->functions[0];
+    ir_pass_warp(b);
+    verify(b, "warp");
+}
+
+static void build_unit(struct ir_build *b, uint32_t entry, bool warp)
 {
     ir_analyse_calls(b, entry);
     ir_unit_function(b, entry);
@@ -321,6 +347,9 @@ static void build_unit(struct ir_build *b, uint32_t entry)
     layout_shared(b);
     run_stage(b, 1);
     run_stage(b, 2);
+    if (warp) {
+        make_warp_form(b);
+    }
     propagate_suspension(b);
     run_stage(b, 3);
     for (uint32_t i = 0; i < b->unit->function_count; i++) {
@@ -334,8 +363,8 @@ static void build_unit(struct ir_build *b, uint32_t entry)
 
 // ---------------------------------------------------------------- interface
 
-int ir_unit_create(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
-                   struct ir_error *ret_error)
+static int unit_create(const struct ir_program *program, uint32_t entry, bool warp,
+                       struct ir_unit **ret_unit, struct ir_error *ret_error)
 {
     memset(ret_error, 0, sizeof *ret_error);
     if (entry >= program->function_count || !program->functions[entry].ptx->is_entry ||
@@ -365,11 +394,23 @@ int ir_unit_create(const struct ir_program *program, uint32_t entry, struct ir_u
     b->unit->arena = arena;
     b->callees = ir_new_scratch(b, (program->function_count + 1) * sizeof *b->callees);
     b->tarjan = ir_new_scratch(b, (program->function_count + 1) * sizeof *b->tarjan);
-    build_unit(b, entry);
+    build_unit(b, entry, warp);
     *ret_unit = b->unit;
     memset(ret_error, 0, sizeof *ret_error);
     ptx_arena_destroy(scratch);
     return 0;
+}
+
+int ir_unit_create(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
+                   struct ir_error *ret_error)
+{
+    return unit_create(program, entry, false, ret_unit, ret_error);
+}
+
+int ir_unit_create_warp(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
+                        struct ir_error *ret_error)
+{
+    return unit_create(program, entry, true, ret_unit, ret_error);
 }
 
 struct ir_unit *ir_unit_destroy(struct ir_unit *unit)

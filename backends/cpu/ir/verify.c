@@ -62,6 +62,8 @@ static int check_inst(struct verify *v, const struct ir_block *block)
         return wrong(v, "no operation");
     }
     unsigned destinations = ir_op_destinations(inst->op), sources = ir_op_sources(inst->op);
+    bool widened = (inst->flags & (IR_FLAG_MASKED | IR_FLAG_ROOTED)) != 0; // sources appended
+    sources = widened ? 255 : sources;
     if ((destinations != 255 && destinations != inst->dst_count) ||
         (sources != 255 && sources != inst->src_count)) {
         return wrong(v, "%u destinations and %u sources", inst->dst_count, inst->src_count);
@@ -71,7 +73,8 @@ static int check_inst(struct verify *v, const struct ir_block *block)
         return wrong(v, terminator ? "a terminator inside a block" : "a block without terminator");
     }
     for (unsigned i = 0; i < inst->src_count; i++) {
-        if (check_operand(v, &inst->src[i], ir_op_source_type(inst, i), i) != 0) {
+        if (check_operand(v, &inst->src[i], widened ? IR_VOID : ir_op_source_type(inst, i), i) !=
+            0) {
             return -1;
         }
     }

@@ -114,9 +114,15 @@ static void type_phis(struct emit *e)
     }
 }
 
+static bool in_vectors(const struct emit *e, uint32_t value)
+{
+    return e->fn->lanes != 0 && e->fn->values[value].kind == IR_VARYING;
+}
+
 static void begin_phi(struct emit *e, const struct ir_inst *inst)
 {
     struct emit_value *v = &e->values[inst->dst[0]];
+    warp_mode(e, in_vectors(e, inst->dst[0]));
     if (v->phi_type != IR_VOID) {
         v->raw = LLVMBuildPhi(e->b, v->phi_type == IR_F64 ? e->f64 : e->f32, "");
         v->dirty = v->phi_type == IR_F32;
@@ -124,6 +130,7 @@ static void begin_phi(struct emit *e, const struct ir_inst *inst)
         v->bits =
             LLVMBuildPhi(e->b, emit_int_type(e, ir_bits(e->fn->values[inst->dst[0]].type)), "");
     }
+    warp_mode(e, false);
 }
 
 // One LLVM operand for each edge from the predecessor (a switch may have several).
@@ -152,6 +159,7 @@ static void finish_phi(struct emit *e, const struct ir_block *block, const struc
     enum ir_type type = e->values[inst->dst[0]].phi_type;
     LLVMValueRef phi = type != IR_VOID ? e->values[inst->dst[0]].raw : e->values[inst->dst[0]].bits;
     unsigned bits = ir_bits(e->fn->values[inst->dst[0]].type);
+    warp_mode(e, in_vectors(e, inst->dst[0]));
     for (uint32_t k = 0; k < block->pred_count; k++) {
         LLVMBasicBlockRef from = e->block_ends[block->preds[k]->number];
         unsigned edges = count_edges(from, e->blocks[block->number]);
@@ -165,6 +173,7 @@ static void finish_phi(struct emit *e, const struct ir_block *block, const struc
             LLVMAddIncoming(phi, &v, &from, 1);
         }
     }
+    warp_mode(e, false);
 }
 
 // ---------------------------------------------------------------- control flow
@@ -223,17 +232,26 @@ static bool emit_control(struct emit *e, const struct ir_inst *inst)
     }
 }
 
-static void emit_instruction(struct emit *e, const struct ir_inst *inst)
+void emit_one(struct emit *e, const struct ir_inst *inst)
 {
-    if (emit_control(e, inst)) {
-        return;
-    }
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         if (families[i](e, inst)) {
             return;
         }
     }
     emit_fail(e, inst, "operation is not compiled by this version");
+}
+
+static void emit_instruction(struct emit *e, const struct ir_inst *inst)
+{
+    if (emit_control(e, inst)) {
+        return;
+    }
+    if (e->fn->lanes != 0) {
+        warp_instruction(e, inst);
+    } else {
+        emit_one(e, inst);
+    }
 }
 
 static void emit_blocks(struct emit *e)
@@ -278,6 +296,17 @@ static void dispatch(struct emit *e)
     LLVMBuildUnreachable(e->b);
 }
 
+// Warp form: one object for the slots of all lanes, lane after lane.
+static LLVMValueRef lane_memory(struct emit *e)
+{
+    if (e->local == NULL) {
+        LLVMTypeRef type = LLVMArrayType2(e->i8, EMIT_LANES * e->fn->slots_size);
+        e->local = LLVMBuildAlloca(e->pb, type, "local");
+        LLVMSetAlignment(e->local, 64);
+    }
+    return e->local;
+}
+
 // Slots are in thread->local while the function may suspend, else on the host stack.
 static void make_slots(struct emit *e)
 {
@@ -288,6 +317,11 @@ static void make_slots(struct emit *e)
             e->slots[i] = LLVMBuildGEP2(e->pb, e->i8, e->local, &offset, 1, "slot");
         } else {
             uint64_t size = slot->size != 0 ? slot->size : 1;
+            if (e->fn->lanes != 0) {
+                LLVMValueRef offset = emit_int(e, 64, slot->offset);
+                e->slots[i] = LLVMBuildGEP2(e->pb, e->i8, lane_memory(e), &offset, 1, "slot");
+                continue;
+            }
             LLVMTypeRef type = LLVMArrayType2(e->i8, size);
             e->slots[i] = LLVMBuildAlloca(e->pb, type, "slot");
             LLVMSetAlignment(e->slots[i], slot->align > 16 ? slot->align : 16);
@@ -453,7 +487,8 @@ static void keep_rolled(struct emit *e, LLVMValueRef branch)
                     LLVMMetadataAsValue(e->cx, loop));
 }
 
-// for z, y, x: body. Each level is a rotated loop, since a block has at least one thread.
+// for z, y, x: body. Each level is a rotated loop, since a block has at least one thread. In the
+// warp form x goes in steps of a warp (its blocks have one row, or whole warps in each).
 static void make_block_function(struct emit *e)
 {
     LLVMTypeRef type = LLVMFunctionType(e->void_type, &e->ptr, 1, false);
@@ -477,11 +512,12 @@ static void make_block_function(struct emit *e)
     }
     store_current(e, e->ctx, linear[0]);
     call_body(e, LLVMConstNull(e->ptr), linear[0], id);
-    LLVMValueRef next = LLVMBuildNUWAdd(e->b, linear[0], one, "");
+    LLVMValueRef step = emit_int(e, 32, e->unit->functions[0]->lanes != 0 ? EMIT_LANES : 1);
+    LLVMValueRef next = LLVMBuildNUWAdd(e->b, linear[0], step, "");
     for (unsigned k = 0; k < 3; k++) {
         LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
         LLVMBasicBlockRef done = emit_block(e, "");
-        LLVMValueRef after = LLVMBuildNUWAdd(e->b, id[k], one, "");
+        LLVMValueRef after = LLVMBuildNUWAdd(e->b, id[k], k == 0 ? step : one, "");
         LLVMValueRef more = LLVMBuildICmp(e->b, LLVMIntULT, after, ntid[k], "");
         keep_rolled(e, LLVMBuildCondBr(e->b, more, head[k], done));
         LLVMAddIncoming(id[k], &after, &latch, 1);
@@ -529,6 +565,7 @@ static void init(struct emit *e, LLVMContextRef cx)
     e->f64 = LLVMDoubleTypeInContext(cx);
     e->ptr = LLVMPointerTypeInContext(cx, 0);
     e->void_type = LLVMVoidTypeInContext(cx);
+    warp_init_types(e);
     LLVMTypeRef helper[4] = {e->i64, e->i64, e->i64, e->i64};
     e->helper_type = LLVMFunctionType(e->i64, helper, 4, false);
     e->md_invariant = LLVMGetMDKindIDInContext(cx, "invariant.load", 14);
@@ -560,10 +597,6 @@ int emit_unit(const struct ir_unit *unit, const struct emit_options *options, LL
                      .message = message,
                      .message_size = message_size};
     const struct ir_function *entry = unit->functions[0];
-    if (options->lanes != 1) {
-        emit_fail(&e, NULL, "code for %u lanes is not made by this version", options->lanes);
-        return -1;
-    }
     init(&e, cx);
     uint64_t extra = unit->recursive && entry->suspends ? EMIT_RECURSION : 0;
     e.frame_total = unit->frame_size + extra;

@@ -37,7 +37,13 @@ enum {
     EMIT_THREAD_PARAMS = 6,
     EMIT_BODY_FIELDS = 13,
     EMIT_BODY_PARAMS = EMIT_THREAD_PARAMS + EMIT_BODY_FIELDS,
-    EMIT_FUNC_PARAMS = 11
+    EMIT_FUNC_PARAMS = 11,
+    EMIT_LANES = 32 // of the warp form
+};
+
+// The types that code of one lane, or of each lane of a warp, is made of.
+struct emit_types {
+    LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, f32, f64;
 };
 
 struct emit {
@@ -47,7 +53,13 @@ struct emit {
     LLVMModuleRef module;
     LLVMBuilderRef b;  // where code goes
     LLVMBuilderRef pb; // prologue of the current function: values that hold for all of it
-    LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr, void_type;
+    LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, f32, f64; // those of the mode
+    LLVMTypeRef ptr, void_type;
+    // Warp form: in vector mode the types above are vectors of 32, constants are splats, and
+    // operands are spread over the lanes, so that the families make code for 32 lanes.
+    bool vector;
+    bool serial; // one lane after the other: operands are only those of the instruction
+    struct emit_types modes[2]; // of one lane, of 32
     LLVMTypeRef helper_type;          // i64 (i64, i64, i64, i64)
     LLVMTypeRef body_type, func_type; // entry bodies, called functions
     unsigned md_invariant, md_range;
@@ -115,6 +127,7 @@ LLVMValueRef emit_invariant_load(struct emit *e, LLVMTypeRef type, LLVMValueRef 
 // NULL is 0.
 LLVMValueRef emit_helper(struct emit *e, unsigned index, LLVMValueRef a, LLVMValueRef b,
                          LLVMValueRef c, uint64_t mode);
+LLVMValueRef emit_helper_call(struct emit *e, LLVMValueRef fn, LLVMValueRef *args); // 4 of i64
 void emit_trap(struct emit *e, const char *reason); // call of rt->trap, then unreachable
 LLVMValueRef emit_global_text(struct emit *e, const char *text);
 LLVMValueRef emit_gep(struct emit *e, LLVMValueRef base, uint64_t offset);
@@ -127,6 +140,28 @@ void emit_set_attribute(struct emit *e, LLVMValueRef fn, unsigned index, const c
 void emit_set_string_attribute(struct emit *e, LLVMValueRef fn, const char *name,
                                const char *value);
 bool emit_sreg(struct emit *e, const struct ir_inst *inst);
+
+// ---- warp form. warp.c: modes, values of 32 lanes; warp_memory.c; warp_ops.c
+void warp_init_types(struct emit *e);
+bool warp_mode(struct emit *e, bool vector); // returns the old mode
+bool warp_is_varying(const struct emit *e, const struct ir_operand *operand);
+// Bits of a value that the lanes have in common (or of lane 0, affine), spread over the lanes.
+LLVMValueRef warp_spread(struct emit *e, uint32_t value);
+LLVMValueRef warp_splat(struct emit *e, LLVMValueRef scalar);
+LLVMValueRef warp_steps(struct emit *e, unsigned bits, int64_t stride); // 0, stride, 2 * stride …
+LLVMValueRef warp_mask_bits(struct emit *e, LLVMValueRef predicates); // <32 x i1> -> i32
+LLVMValueRef warp_mask_lanes(struct emit *e, LLVMValueRef bits);      // i32 -> <32 x i1>
+// For a masked instruction: the mask (scalar i32), and whether it is known to be all lanes.
+LLVMValueRef warp_mask(struct emit *e, const struct ir_inst *inst, bool *ret_all);
+// Performs the operation for one lane after the other of the mask, by the families of one lane.
+void warp_serial(struct emit *e, const struct ir_inst *inst, LLVMValueRef mask);
+// The same for one lane of the mask only, the highest.
+void warp_last_lane(struct emit *e, const struct ir_inst *inst, LLVMValueRef mask);
+void warp_instruction(struct emit *e, const struct ir_inst *inst);
+LLVMValueRef warp_helper(struct emit *e, LLVMValueRef fn, LLVMValueRef *args);
+bool warp_memory(struct emit *e, const struct ir_inst *inst);
+bool warp_operation(struct emit *e, const struct ir_inst *inst);
+void emit_one(struct emit *e, const struct ir_inst *inst); // emit.c: one operation by its family
 
 // ---- families
 bool emit_integer(struct emit *e, const struct ir_inst *inst); // emit_int.c
@@ -157,11 +192,14 @@ bool emit_is_float(enum ir_type type);
 // emit_mem.c: pointer to address `operand` (NULL: none) + inst->offset in the space of inst.
 LLVMValueRef emit_address(struct emit *e, const struct ir_inst *inst,
                           const struct ir_operand *operand);
+LLVMValueRef emit_shared_pointer(struct emit *e, LLVMValueRef offset); // scalar, of a window offset
+LLVMTypeRef emit_element_type(struct emit *e, enum ir_type type);      // of memory
+unsigned emit_element_align(const struct ir_inst *inst);
+LLVMValueRef emit_block_pointer(struct emit *e, enum ir_space space); // PARAM_ENTRY …
 LLVMValueRef emit_stack_used(struct emit *e); // bytes of host stack since the entry, i64
 
 // ---- emit.c
 struct emit_options {
-    unsigned lanes; // 1; other counts are refused
     bool f16c;      // the host converts halves (else integer sequences are emitted)
 };
 struct emit_result {

@@ -194,7 +194,8 @@ static LLVMValueRef insert_field(struct emit *e, const struct ir_inst *inst)
 
 static LLVMValueRef count_zeros(struct emit *e, LLVMValueRef v)
 {
-    LLVMValueRef r = emit_intrinsic(e, "llvm.ctlz", LLVMTypeOf(v), v, emit_int(e, 1, 0), NULL);
+    LLVMValueRef defined = LLVMConstInt(e->modes[0].i1, 0, false); // also of zero
+    LLVMValueRef r = emit_intrinsic(e, "llvm.ctlz", LLVMTypeOf(v), v, defined, NULL);
     return emit_resize(e, r, 32, false);
 }
 

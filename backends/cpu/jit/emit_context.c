@@ -131,12 +131,19 @@ LLVMValueRef emit_runtime(struct emit *e, size_t offset)
 LLVMValueRef emit_helper(struct emit *e, unsigned index, LLVMValueRef a, LLVMValueRef b,
                          LLVMValueRef c, uint64_t mode)
 {
+    bool vector = warp_mode(e, false);
     LLVMValueRef table = emit_runtime(e, offsetof(struct exec_runtime, helpers));
     LLVMValueRef fn = emit_invariant_load(e, e->ptr, emit_gep(e, table, 8u * index), 8);
+    warp_mode(e, vector);
     LLVMValueRef args[4] = {a, b, c, emit_int(e, 64, mode)};
     for (unsigned i = 0; i < 3; i++) {
         args[i] = args[i] == NULL ? emit_int(e, 64, 0) : emit_resize(e, args[i], 64, false);
     }
+    return e->vector ? warp_helper(e, fn, args) : emit_helper_call(e, fn, args);
+}
+
+LLVMValueRef emit_helper_call(struct emit *e, LLVMValueRef fn, LLVMValueRef *args)
+{
     LLVMValueRef call = LLVMBuildCall2(e->b, e->helper_type, fn, args, 4, "");
     // Pure: reads and writes no memory, returns.
     static const char *const attributes[] = {"nounwind", "willreturn", "memory"};

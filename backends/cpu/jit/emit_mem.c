@@ -11,7 +11,7 @@ enum { POINTER_DEPTH = 8 };
 
 static LLVMValueRef pointer_of(struct emit *e, const struct ir_operand *operand, unsigned depth);
 
-static LLVMValueRef shared_pointer(struct emit *e, LLVMValueRef offset)
+LLVMValueRef emit_shared_pointer(struct emit *e, LLVMValueRef offset)
 {
     LLVMValueRef base = emit_ctx(e, offsetof(struct exec_ctx, shared), e->ptr);
     offset = emit_resize(e, offset, 64, false);
@@ -43,7 +43,7 @@ static bool shared_offset(struct emit *e, const struct ir_inst *inst, uint64_t *
     return false;
 }
 
-static LLVMValueRef block_pointer(struct emit *e, enum ir_space space)
+LLVMValueRef emit_block_pointer(struct emit *e, enum ir_space space)
 {
     switch (space) {
     case IR_PARAM_ENTRY:
@@ -58,7 +58,7 @@ static LLVMValueRef block_pointer(struct emit *e, enum ir_space space)
 // Is the value an address inside one known object (so that it may be a GEP on it)?
 static bool rooted(struct emit *e, const struct ir_operand *operand, unsigned depth)
 {
-    if (operand->kind != IR_VALUE || depth == 0) {
+    if (operand->kind != IR_VALUE || depth == 0 || e->serial) {
         return false;
     }
     const struct ir_inst *def = e->fn->values[operand->value].def;
@@ -96,14 +96,14 @@ static LLVMValueRef pointer_of(struct emit *e, const struct ir_operand *operand,
         case IR_slot:
             return emit_gep(e, slot_pointer(e, def->index), (uint64_t)def->offset);
         case IR_param_address:
-            return emit_gep(e, block_pointer(e, def->space), (uint64_t)def->offset);
+            return emit_gep(e, emit_block_pointer(e, def->space), (uint64_t)def->offset);
         case IR_symbol:
             return emit_gep(e, variable_pointer(e, def->index), (uint64_t)def->offset);
         case IR_mov:
         case IR_cvta_to:
             return pointer_of(e, &def->src[0], depth - 1);
         case IR_cvta:
-            return def->space == IR_SHARED ? shared_pointer(e, emit_get(e, &def->src[0], 64))
+            return def->space == IR_SHARED ? emit_shared_pointer(e, emit_get(e, &def->src[0], 64))
                                            : pointer_of(e, &def->src[0], depth - 1);
         case IR_add: {
             unsigned base = rooted(e, &def->src[0], depth - 1) ? 0 : 1;
@@ -131,7 +131,7 @@ static LLVMValueRef shared_address(struct emit *e, const struct ir_inst *inst,
                                    const struct ir_operand *operand)
 {
     if (operand == NULL) {
-        return shared_pointer(e, emit_int(e, 64, (uint64_t)inst->offset));
+        return emit_shared_pointer(e, emit_int(e, 64, (uint64_t)inst->offset));
     }
     LLVMValueRef at =
         operand->kind == IR_VALUE ? emit_value_bits(e, operand->value) : emit_get(e, operand, 32);
@@ -139,7 +139,7 @@ static LLVMValueRef shared_address(struct emit *e, const struct ir_inst *inst,
         unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(at));
         at = LLVMBuildAdd(e->b, at, emit_int(e, bits, (uint64_t)inst->offset), "");
     }
-    return shared_pointer(e, at);
+    return emit_shared_pointer(e, at);
 }
 
 LLVMValueRef emit_address(struct emit *e, const struct ir_inst *inst,
@@ -154,7 +154,7 @@ LLVMValueRef emit_address(struct emit *e, const struct ir_inst *inst,
     case IR_RETURN:
     case IR_SLOT:
         base =
-            inst->space == IR_SLOT ? slot_pointer(e, inst->index) : block_pointer(e, inst->space);
+            inst->space == IR_SLOT ? slot_pointer(e, inst->index) : emit_block_pointer(e, inst->space);
         if (operand != NULL) {
             LLVMValueRef offset =
                 operand->kind == IR_VALUE
@@ -173,12 +173,12 @@ LLVMValueRef emit_address(struct emit *e, const struct ir_inst *inst,
 
 // ---------------------------------------------------------------- loads and stores
 
-static LLVMTypeRef element_type(struct emit *e, enum ir_type type)
+LLVMTypeRef emit_element_type(struct emit *e, enum ir_type type)
 {
     return type == IR_F32 ? e->f32 : type == IR_F64 ? e->f64 : emit_int_type(e, ir_bits(type));
 }
 
-static unsigned element_align(const struct ir_inst *inst)
+unsigned emit_element_align(const struct ir_inst *inst)
 {
     // Blocks of parameters are packed by size, wherever they start.
     bool packed =
@@ -234,17 +234,17 @@ static void load(struct emit *e, const struct ir_inst *inst)
     LLVMValueRef at = emit_address(e, inst, inst->src_count > 0 ? &inst->src[0] : NULL);
     unsigned count = inst->vector > 1 ? inst->vector : 1;
     unsigned bytes = ir_bits(inst->type) / 8;
-    LLVMTypeRef type = element_type(e, inst->type);
+    LLVMTypeRef type = emit_element_type(e, inst->type);
     if (inst->space == IR_PARAM_ENTRY || inst->space == IR_CONST) {
         for (unsigned i = 0; i < count; i++) {
             set_element(e, inst, i,
                         emit_invariant_load(e, type, emit_gep(e, at, (uint64_t)i * bytes),
-                                            element_align(inst)));
+                                            emit_element_align(inst)));
         }
         return;
     }
     if (count > 1 && inst->order == IR_WEAK) {
-        LLVMValueRef v = emit_load(e, LLVMVectorType(type, count), at, 0, element_align(inst));
+        LLVMValueRef v = emit_load(e, LLVMVectorType(type, count), at, 0, emit_element_align(inst));
         for (unsigned i = 0; i < count; i++) {
             set_element(e, inst, i, LLVMBuildExtractElement(e->b, v, emit_int(e, 32, i), ""));
         }
@@ -258,7 +258,7 @@ static void load(struct emit *e, const struct ir_inst *inst)
             set_order(inst, v);
             emit_set(e, inst, i, v);
         } else {
-            LLVMValueRef v = emit_load(e, type, at, (uint64_t)i * bytes, element_align(inst));
+            LLVMValueRef v = emit_load(e, type, at, (uint64_t)i * bytes, emit_element_align(inst));
             set_order(inst, v);
             set_element(e, inst, i, v);
         }
@@ -278,12 +278,12 @@ static void store(struct emit *e, const struct ir_inst *inst)
             v = LLVMBuildInsertElement(e->b, v, emit_get(e, &inst->src[first + i], bits),
                                        emit_int(e, 32, i), "");
         }
-        emit_store(e, v, at, 0, element_align(inst));
+        emit_store(e, v, at, 0, emit_element_align(inst));
         return;
     }
     for (unsigned i = 0; i < count; i++) {
         set_order(inst, emit_store(e, emit_get(e, &inst->src[first + i], bits), at,
-                                   (uint64_t)i * bytes, element_align(inst)));
+                                   (uint64_t)i * bytes, emit_element_align(inst)));
     }
 }
 
@@ -465,7 +465,8 @@ static void unpack(struct emit *e, const struct ir_inst *inst)
 // mov and select keep a number in its floating-point form when all operands have one.
 static bool raw_operand(struct emit *e, const struct ir_operand *operand)
 {
-    return operand->kind == IR_VALUE && e->values[operand->value].raw != NULL;
+    return operand->kind == IR_VALUE && e->values[operand->value].raw != NULL &&
+           (!e->vector || warp_is_varying(e, operand));
 }
 
 static void move(struct emit *e, const struct ir_inst *inst)
@@ -519,7 +520,7 @@ bool emit_memory(struct emit *e, const struct ir_inst *inst)
         return true;
     case IR_param_address:
         emit_set(e, inst, 0,
-                 as_integer(e, emit_gep(e, block_pointer(e, inst->space), (uint64_t)inst->offset)));
+                 as_integer(e, emit_gep(e, emit_block_pointer(e, inst->space), (uint64_t)inst->offset)));
         return true;
     case IR_function:
         emit_set(e, inst, 0, emit_int(e, 64, IR_FUNCTION_ADDRESS(inst->index)));

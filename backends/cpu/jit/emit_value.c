@@ -48,8 +48,10 @@ LLVMTypeRef emit_int_type(struct emit *e, unsigned bits)
         return e->i64;
     case 128:
         return e->i128;
-    default:
-        return LLVMIntTypeInContext(e->cx, bits);
+    default: {
+        LLVMTypeRef type = LLVMIntTypeInContext(e->cx, bits);
+        return e->vector ? LLVMVectorType(type, EMIT_LANES) : type;
+    }
     }
 }
 
@@ -58,7 +60,15 @@ LLVMValueRef emit_int(struct emit *e, unsigned bits, uint64_t value)
     if (bits < 64) {
         value &= (UINT64_C(1) << bits) - 1;
     }
-    return LLVMConstInt(emit_int_type(e, bits), value, false);
+    LLVMTypeRef type = emit_int_type(e, bits);
+    if (!e->vector) {
+        return LLVMConstInt(type, value, false);
+    }
+    LLVMValueRef all[EMIT_LANES];
+    for (unsigned i = 0; i < EMIT_LANES; i++) {
+        all[i] = LLVMConstInt(LLVMGetElementType(type), value, false);
+    }
+    return LLVMConstVector(all, EMIT_LANES);
 }
 
 LLVMValueRef emit_f32(struct emit *e, double value)
@@ -73,7 +83,9 @@ LLVMValueRef emit_f64(struct emit *e, double value)
 
 unsigned emit_width(LLVMValueRef value)
 {
-    return LLVMGetIntTypeWidth(LLVMTypeOf(value));
+    LLVMTypeRef type = LLVMTypeOf(value);
+    return LLVMGetIntTypeWidth(LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type)
+                                                                           : type);
 }
 
 LLVMValueRef emit_cast(struct emit *e, LLVMValueRef value, LLVMTypeRef type)
@@ -153,6 +165,9 @@ static void move_back(struct emit *e, LLVMBasicBlockRef old)
 LLVMValueRef emit_value_bits(struct emit *e, uint32_t value)
 {
     struct emit_value *v = &e->values[value];
+    if (e->vector && e->fn->values[value].kind != IR_VARYING) {
+        return warp_spread(e, value);
+    }
     if (v->bits != NULL) {
         return v->bits;
     }
@@ -175,6 +190,14 @@ LLVMValueRef emit_value_raw(struct emit *e, uint32_t value, enum ir_type type)
 {
     struct emit_value *v = &e->values[value];
     LLVMTypeRef want = type == IR_F64 ? e->f64 : e->f32;
+    if (e->vector && e->fn->values[value].kind == IR_UNIFORM && v->raw != NULL &&
+        LLVMTypeOf(v->raw) == (type == IR_F64 ? e->modes[0].f64 : e->modes[0].f32)) {
+        return warp_splat(e, v->raw);
+    }
+    if (e->vector && e->fn->values[value].kind != IR_VARYING) {
+        LLVMValueRef spread = emit_resize(e, warp_spread(e, value), type == IR_F64 ? 64 : 32, false);
+        return LLVMBuildBitCast(e->b, spread, want, "");
+    }
     if (v->raw != NULL && LLVMTypeOf(v->raw) == want) {
         return v->raw;
     }

@@ -110,13 +110,14 @@ static int load(struct work *w, LLVMMemoryBufferRef object, const struct emit_re
     k->public.can_spin = unit->can_spin;
     k->public.recursive = unit->recursive;
     k->public.uses_cluster = unit->uses_cluster;
+    k->public.lanes = unit->functions[0]->lanes != 0 ? unit->functions[0]->lanes : 1;
     *w->ret_kernel = &k->public;
     return 0;
 }
 
 static int compile_module(struct work *w)
 {
-    struct emit_options options = {.lanes = w->options->lanes, .f16c = orc_has_feature("f16c")};
+    struct emit_options options = {.f16c = orc_has_feature("f16c")};
     struct emit_result made;
     if (emit_unit(w->unit, &options, w->cx, w->module, &made, w->message, w->message_size) != 0) {
         return -1;

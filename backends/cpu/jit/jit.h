@@ -13,8 +13,11 @@
 struct ir_unit;
 
 struct jit_kernel {
-    exec_thread_fn thread;  // always there
+    exec_thread_fn thread;  // always there; warp form: of a warp, see `lanes`
     exec_block_fn block;    // NULL when the kernel has suspension points
+    uint32_t lanes;         // 1; or 32: `thread` runs a warp, whose struct exec_thread is that of
+                            // its first lane. Only for blocks of one row of x, or with rows of
+                            // whole warps
     uint32_t frame_size;    // bytes per thread of struct exec_thread.frame (with call depth)
     uint64_t local_size;    // bytes per thread of struct exec_thread.local
     uint32_t static_shared; // bytes
@@ -24,7 +27,7 @@ struct jit_kernel {
     size_t code_size; // bytes of machine code
 };
 
-// How the code is generated. lanes is 1 in this version; any other value is refused.
+// How the code is generated. lanes: 1, or 32 for the warp form (refused where it is not possible).
 struct jit_options {
     unsigned lanes;
     bool debug; // keep line tables for debuggers

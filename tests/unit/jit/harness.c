@@ -17,7 +17,8 @@
 struct harness {
     struct jit_program *program;
     const struct jit_function *function;
-    struct jit_kernel *kernel;
+    struct jit_kernel *kernel, *warp; // one-lane form, warp form or NULL
+    bool one_lane;                    // even if there is a warp form
     void **symbols;
     size_t symbol_count;
     char printed[4096];
@@ -45,6 +46,11 @@ const char *harness_printed(const struct harness *h)
     return h->printed;
 }
 
+void harness_choose(struct harness *h, unsigned lanes)
+{
+    h->one_lane = lanes == 1;
+}
+
 void harness_free(struct harness *h)
 {
     if (h == NULL) {
@@ -55,6 +61,7 @@ void harness_free(struct harness *h)
     }
     free(h->symbols);
     jit_engine_table.kernel_unref(h->kernel);
+    jit_engine_table.kernel_unref(h->warp);
     jit_engine_table.program_destroy(h->program);
     free(h);
 }
@@ -79,6 +86,29 @@ static int make_variables(struct harness *h)
     return 0;
 }
 
+// Warp form: 0, or -1 when there is none.
+static int compile_warp(struct harness *h, uint32_t index)
+{
+    struct jit_options options = {.lanes = 32};
+    return jit_engine_table.compile(h->program, index, &options, &h->warp, message,
+                                    sizeof(message));
+}
+
+struct harness *harness_compile_warp(const char *ptx, const char *name)
+{
+    struct harness *h = harness_compile(ptx, name);
+    size_t count;
+    if (h == NULL || h->warp != NULL) {
+        return h;
+    }
+    const struct jit_function *f = jit_engine_table.functions(h->program, &count);
+    if (compile_warp(h, (uint32_t)(h->function - f)) != 0) {
+        harness_free(h);
+        return NULL;
+    }
+    return h;
+}
+
 struct harness *harness_compile(const char *ptx, const char *name)
 {
     message[0] = '\0';
@@ -98,6 +128,14 @@ struct harness *harness_compile(const char *ptx, const char *name)
                                          sizeof(message)) != 0) {
                 harness_free(h);
                 return NULL;
+            }
+            const char *lanes = getenv("HARNESS_LANES");
+            if (lanes != NULL && strcmp(lanes, "32") == 0 && compile_warp(h, (uint32_t)i) != 0) {
+                h->warp = NULL;
+                if (strncmp(message, "ptx", 3) == 0 || strstr(message, "warp form:") == NULL) {
+                    harness_free(h); // not refused: it went wrong
+                    return NULL;
+                }
             }
         }
     }
@@ -235,6 +273,53 @@ static uint32_t shuffle_source(const struct exec_request *q, uint32_t lane, bool
     return *ret_valid ? (uint32_t)j : lane;
 }
 
+static bool all_match(const uint64_t *value, uint32_t mask)
+{
+    uint32_t first = (uint32_t)__builtin_ctz(mask);
+    for (uint32_t k = 0; k < 32; k++) {
+        if ((mask >> k & 1) && value[k] != value[first]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Integer operations of redux.sync.
+static uint32_t reduce(uint32_t op, const uint64_t *value, uint32_t mask)
+{
+    uint32_t sum = (uint32_t)value[__builtin_ctz(mask)];
+    for (uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
+        uint32_t v = (uint32_t)value[__builtin_ctz(left)];
+        switch (op) {
+        case EXEC_REDUX_ADD:
+            sum += v;
+            break;
+        case EXEC_REDUX_MIN_S:
+            sum = (int32_t)v < (int32_t)sum ? v : sum;
+            break;
+        case EXEC_REDUX_MAX_S:
+            sum = (int32_t)v > (int32_t)sum ? v : sum;
+            break;
+        case EXEC_REDUX_MIN_U:
+            sum = v < sum ? v : sum;
+            break;
+        case EXEC_REDUX_MAX_U:
+            sum = v > sum ? v : sum;
+            break;
+        case EXEC_REDUX_AND:
+            sum &= v;
+            break;
+        case EXEC_REDUX_OR:
+            sum |= v;
+            break;
+        default:
+            sum ^= v;
+            break;
+        }
+    }
+    return sum;
+}
+
 // Serves a warp whose named lanes all wait with the same kind of request.
 static void serve_warp(struct run *r, uint32_t first, uint32_t mask, uint32_t kind)
 {
@@ -252,8 +337,19 @@ static void serve_warp(struct run *r, uint32_t first, uint32_t mask, uint32_t ki
         uint64_t result = 0;
         bool p = true;
         switch (kind) {
-        case EXEC_REQ_SHFL:
-            result = value[shuffle_source(q, l, &p)];
+        case EXEC_REQ_SHFL: { // from a lane that takes no part: undefined; exec/ gives the own one
+            uint32_t from = shuffle_source(q, l, &p);
+            result = value[(mask >> from & 1) ? from : l];
+            break;
+        }
+        case EXEC_REQ_MATCH:
+            for (uint32_t k = 0; k < 32; k++) {
+                result |= (mask >> k & 1) && value[k] == value[l] ? UINT32_C(1) << k : 0;
+            }
+            if (q->op == 1) {
+                p = all_match(value, mask);
+                result = p ? mask : 0;
+            }
             break;
         case EXEC_REQ_VOTE:
             result = q->op == EXEC_VOTE_ALL   ? ballot == mask
@@ -262,9 +358,7 @@ static void serve_warp(struct run *r, uint32_t first, uint32_t mask, uint32_t ki
                                               : ballot;
             break;
         case EXEC_REQ_REDUX:
-            for (uint32_t k = 0; k < 32; k++) {
-                result += (mask >> k & 1) ? (uint32_t)value[k] : 0; // only .add here
-            }
+            result = reduce(q->op, value, mask);
             break;
         case EXEC_REQ_ELECT:
             result = (uint32_t)__builtin_ctz(mask);
@@ -339,6 +433,61 @@ static int schedule(struct run *r, const struct jit_kernel *kernel)
     }
 }
 
+// Warp form: all warps to the next barrier or the end, again and again.
+static int schedule_warps(struct exec_ctx *ctx, const struct jit_kernel *kernel,
+                          struct exec_thread *warps, uint32_t count)
+{
+    bool *ended = calloc(count, sizeof(*ended));
+    for (uint32_t left = count; left > 0;) {
+        uint32_t sum = 0, waiting = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            if (ended[i]) {
+                continue;
+            }
+            ctx->current = warps[i].linear;
+            if (kernel->thread(ctx, &warps[i]) == EXEC_EXIT) {
+                ended[i] = true;
+                left--;
+                continue;
+            }
+            sum += (uint32_t)__builtin_popcount(warps[i].request.c & warps[i].request.mask);
+            waiting += (uint32_t)__builtin_popcount(warps[i].request.mask);
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            struct exec_request *q = &warps[i].request;
+            q->result = q->op == EXEC_BAR_RED_POPC  ? sum
+                        : q->op == EXEC_BAR_RED_AND ? sum == waiting
+                                                    : sum != 0;
+            q->result_pred = q->result != 0;
+        }
+    }
+    free(ended);
+    return 0;
+}
+
+static int run_warps(struct harness *h, struct exec_ctx *ctx)
+{
+    uint32_t n = (ctx->block_threads + 31) / 32;
+    struct exec_thread *warps = calloc(n, sizeof(struct exec_thread));
+    size_t local = (h->warp->local_size + 127) / 64 * 64;
+    size_t frame = ((size_t)h->warp->frame_size + 127) / 64 * 64;
+    unsigned char *memory = aligned_alloc(64, n * (local + frame));
+    memset(memory, 0xa5, n * (local + frame));
+    for (uint32_t i = 0; i < n; i++) {
+        struct exec_thread *t = &warps[i];
+        t->linear = 32 * i;
+        t->tid[0] = t->linear % ctx->ntid[0];
+        t->tid[1] = t->linear / ctx->ntid[0] % ctx->ntid[1];
+        t->tid[2] = t->linear / ctx->ntid[0] / ctx->ntid[1];
+        t->local = memory + i * (local + frame);
+        t->frame = t->local + local;
+    }
+    int result = schedule_warps(ctx, h->warp, warps, n);
+    free(warps);
+    free(memory);
+    return result;
+}
+
 static int run_threads(struct harness *h, struct exec_ctx *ctx)
 {
     uint32_t n = ctx->block_threads;
@@ -369,6 +518,14 @@ static int run_block(struct harness *h, struct exec_ctx *ctx)
     ctx->block = &block;
     if (sigsetjmp(block.leave, 0) != 0) {
         return -1;
+    }
+    bool rows = ctx->ntid[0] % 32 == 0 || ctx->ntid[1] * ctx->ntid[2] == 1;
+    if (h->warp != NULL && rows && !h->one_lane) {
+        if (h->warp->block == NULL) {
+            return run_warps(h, ctx);
+        }
+        h->warp->block(ctx);
+        return 0;
     }
     if (h->kernel->block != NULL) {
         h->kernel->block(ctx);
@@ -404,6 +561,7 @@ int harness_run(struct harness *h, const struct harness_launch *launch, const vo
         ctx.shared_size = ctx.static_shared;
     }
     ctx.shared = aligned_alloc(1024, (ctx.shared_size + 1024) / 1024 * 1024);
+    memset(ctx.shared, 0x5a, (ctx.shared_size + 1024) / 1024 * 1024); // the same in every run
     int result = 0;
     h->printed[0] = '\0';
     for (uint32_t z = 0; z < ctx.nctaid[2] && result == 0; z++) {

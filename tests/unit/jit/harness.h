@@ -16,6 +16,12 @@ struct harness; // one compiled kernel
 // Compiles the entry `name` (NULL: the first one). NULL on failure: see harness_message().
 struct harness *harness_compile(const char *ptx, const char *name);
 const char *harness_message(void); // why the last compile or run failed
+// The same, and in the warp form too: blocks that it can run are run by it. NULL also when the
+// kernel has no warp form. With HARNESS_LANES=32 in the environment harness_compile does this where
+// there is one.
+struct harness *harness_compile_warp(const char *ptx, const char *name);
+// Which form runs from now on: 1 or 32 lanes.
+void harness_choose(struct harness *h, unsigned lanes);
 void harness_free(struct harness *h);
 const struct jit_kernel *harness_kernel(const struct harness *h);
 // Memory of a .global/.const variable, initialised; NULL when there is none of that name.
