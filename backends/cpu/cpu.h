@@ -30,6 +30,7 @@ struct cpu_state {
     struct cpu_device *devices;
     struct cpu_heap host_memory; // pinned and managed
     char processor[128];         // name of the host's processor
+    bool warp_form;              // kernels that can are run 32 lanes in step
 };
 extern struct cpu_state cpu;
 

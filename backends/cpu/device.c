@@ -118,6 +118,12 @@ cudaError_t cpu_devices_init(const struct irtb_host *host, char *ret_why, size_t
         snprintf(ret_why, why_size, "INFINIRT_CPU_THREADS is not a number from 1 to 4096");
         return cudaErrorInitializationError;
     }
+    const char *form = host->env("INFINIRT_CPU_FORM");
+    cpu.warp_form = form && strcmp(form, "warp") == 0;
+    if (form && *form && !cpu.warp_form && strcmp(form, "lane") != 0) {
+        snprintf(ret_why, why_size, "INFINIRT_CPU_FORM is neither lane nor warp");
+        return cudaErrorInitializationError;
+    }
     const char *arch = host->env("INFINIRT_CPU_ARCH");
     cpu.arch = cpu_arch_find(arch && *arch ? arch : "8.0");
     if (!cpu.arch) {

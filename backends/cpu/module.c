@@ -261,7 +261,7 @@ cudaError_t cpu_function_info(struct irtb_function *function, struct irtb_functi
     memset(&info, 0, sizeof info);
     info.attributes.sharedSizeBytes = code->static_shared;
     info.attributes.constSizeBytes = function->module->program->const_bytes;
-    info.attributes.localSizeBytes = code->local_size;
+    info.attributes.localSizeBytes = code->local_size / code->lanes;
     info.attributes.maxThreadsPerBlock = max_threads(f);
     info.attributes.numRegs = REPORTED_REGISTERS;
     info.attributes.ptxVersion = (int)f->target;
@@ -356,9 +356,14 @@ cudaError_t cpu_function_occupancy(struct irtb_function *function, int block_siz
 // What the executor is told about a launch of the function, whose code is compiled.
 static cudaError_t make_launch(struct irtb_function *function, const uint32_t grid[3],
                                const uint32_t block[3], uint32_t dynamic_shared, bool cooperative,
-                               struct exec_launch *ret_launch)
+                               bool cluster, struct exec_launch *ret_launch)
 {
-    struct cpu_kernel *kernel = function->kernel;
+    struct cpu_kernel *kernel;
+    cudaError_t error =
+        cpu_kernel_for(function->module->program, function->kernel, block, cluster, &kernel);
+    if (error) {
+        return error;
+    }
     if (dynamic_shared > (uint32_t)max_dynamic(function)) {
         return cudaErrorInvalidValue;
     }
@@ -403,9 +408,10 @@ cudaError_t cpu_launch_prepare(const struct irtb_launch *launch, struct exec_lau
     *ret_params = kernel->params;
     *ret_param_count = kernel->function->param_count;
     *ret_params_size = kernel->function->params_size;
+    bool cluster = launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1;
     error = make_launch(function, launch->grid, launch->block, launch->dynamic_shared,
-                        launch->cooperative, ret_launch);
-    if (!error && launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
+                        launch->cooperative, cluster, ret_launch);
+    if (!error && cluster) {
         memcpy(ret_launch->cluster, launch->cluster, sizeof ret_launch->cluster);
     }
     return error;
@@ -471,7 +477,7 @@ static cudaError_t launch_from_kernel(struct exec_module *exec, uint64_t address
     }
     *ret_params_size = f->params_size;
     const struct exec_launch shape = *launch;
-    return make_launch(function, shape.grid, shape.block, shape.dynamic_shared, false, launch);
+    return make_launch(function, shape.grid, shape.block, shape.dynamic_shared, false, false, launch);
 }
 
 static cudaError_t attributes_for_kernel(struct exec_module *exec, uint64_t address,

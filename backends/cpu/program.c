@@ -178,17 +178,26 @@ static struct cpu_program *find_locked(const struct irtb_code_unit *units, size_
     return NULL;
 }
 
+static void kernel_close(struct cpu_kernel *kernel)
+{
+    if (kernel->code && engine_enter()) { // at exit the code is left where it is
+        cpu_engine()->kernel_unref(kernel->code);
+        engine_leave();
+    }
+    pthread_mutex_destroy(&kernel->lock);
+    pthread_cond_destroy(&kernel->changed);
+}
+
 static void program_destroy(struct cpu_program *program)
 {
     for (size_t i = 0; program->kernels && i < program->function_count; i++) {
         struct cpu_kernel *kernel = &program->kernels[i];
-        if (kernel->code && engine_enter()) { // at exit the code is left where it is
-            cpu_engine()->kernel_unref(kernel->code);
-            engine_leave();
+        if (kernel->one_lane) {
+            kernel_close(kernel->one_lane);
+            free(kernel->one_lane);
         }
+        kernel_close(kernel);
         free(kernel->params);
-        pthread_mutex_destroy(&kernel->lock);
-        pthread_cond_destroy(&kernel->changed);
     }
     if (program->program) {
         cpu_engine()->program_destroy(program->program);
@@ -326,16 +335,45 @@ void cpu_program_put(struct cpu_program *program)
     }
 }
 
+// The warp form if it is wanted and the kernel has one, else the one-lane form.
+static int compile_form(const struct cpu_program *program, const struct cpu_kernel *kernel,
+                        struct jit_kernel **ret_code, char *message, size_t size)
+{
+    const struct jit_engine *e = cpu_engine();
+    struct jit_options options = {.lanes = 32};
+    if (cpu.warp_form && !kernel->is_one_lane) {
+        if (e->compile(program->program, kernel->index, &options, ret_code, message, size) == 0) {
+            return 0;
+        }
+        CPU_LOG("cpu", CPU_DEBUG, "kernel %s: one-lane form: %s", kernel->function->name, message);
+        message[0] = '\0';
+    }
+    options.lanes = 1;
+    return e->compile(program->program, kernel->index, &options, ret_code, message, size);
+}
+
+static struct cpu_kernel *make_one_lane(const struct cpu_kernel *kernel)
+{
+    struct cpu_kernel *other = calloc(1, sizeof *other);
+    if (other) {
+        other->function = kernel->function;
+        other->index = kernel->index;
+        other->params = kernel->params;
+        other->is_one_lane = true;
+        pthread_mutex_init(&other->lock, NULL);
+        pthread_cond_init(&other->changed, NULL);
+    }
+    return other;
+}
+
 static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *kernel)
 {
-    const struct jit_options options = {.lanes = 1};
     char message[MESSAGE_SIZE] = "";
     struct jit_kernel *code;
     if (!engine_enter()) {
         return cudaErrorCudartUnloading;
     }
-    int r = cpu_engine()->compile(program->program, kernel->index, &options, &code, message,
-                                  sizeof message);
+    int r = compile_form(program, kernel, &code, message, sizeof message);
     engine_leave();
     if (r) {
         CPU_LOG("cpu", CPU_ERROR, "kernel %s cannot be compiled: %s", kernel->function->name,
@@ -344,8 +382,15 @@ static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *
         return cudaErrorNotSupported;
     }
     kernel->code = code;
+    if (code->lanes > 1) {
+        kernel->one_lane = make_one_lane(kernel);
+        if (!kernel->one_lane) {
+            return cudaErrorMemoryAllocation;
+        }
+    }
     kernel->exec = (struct exec_kernel){
         .name = kernel->function->name,
+        .lanes = code->lanes,
         .thread = code->thread,
         .block = code->block,
         .frame_size = code->frame_size,
@@ -391,4 +436,21 @@ cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *k
     cudaError_t error = kernel->state == CPU_KERNEL_BAD ? kernel->error : cudaSuccess;
     pthread_mutex_unlock(&kernel->lock);
     return error;
+}
+
+// Lanes of a warp differ in tid.x only, and a warp does not end within a row.
+static bool fits_warps(const uint32_t block[3])
+{
+    return block[0] % EXEC_WARP_SIZE == 0 || block[1] * block[2] == 1;
+}
+
+cudaError_t cpu_kernel_for(struct cpu_program *program, struct cpu_kernel *kernel,
+                           const uint32_t block[3], bool cluster, struct cpu_kernel **ret_kernel)
+{
+    *ret_kernel = kernel;
+    if (kernel->exec.lanes == 1 || (fits_warps(block) && !cluster)) {
+        return cudaSuccess;
+    }
+    *ret_kernel = kernel->one_lane;
+    return cpu_kernel_compile(program, kernel->one_lane);
 }

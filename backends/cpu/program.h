@@ -26,6 +26,9 @@ struct cpu_kernel {
     cudaError_t error;       // BAD
     struct jit_kernel *code; // READY
     struct exec_kernel exec; // READY
+    // READY and in the warp form: the same kernel for launches that this form cannot do.
+    struct cpu_kernel *one_lane;
+    bool is_one_lane; // this is it
 };
 
 struct cpu_program {
@@ -54,5 +57,11 @@ void cpu_program_put(struct cpu_program *program);
 // Valid until its next one.
 const char *cpu_program_failure(void);
 
-// Compiles the kernel unless it is. cudaErrorNotSupported with a message when it cannot be.
+// Compiles the kernel unless it is, in the form that INFINIRT_CPU_FORM asks for if it has that.
+// cudaErrorNotSupported with a message when it cannot be.
 cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *kernel);
+
+// The compiled kernel to use for blocks of a shape: `kernel`, or its one-lane form, which is
+// compiled now unless it is.
+cudaError_t cpu_kernel_for(struct cpu_program *program, struct cpu_kernel *kernel,
+                           const uint32_t block[3], bool cluster, struct cpu_kernel **ret_kernel);

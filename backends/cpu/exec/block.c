@@ -107,34 +107,47 @@ static bool block_map(struct exec_block *block, size_t shared, size_t threads)
            mprotect(block->threads, threads, PROT_READ | PROT_WRITE) == 0;
 }
 
+// Threads for each thread structure: those of a warp in the warp form.
+static uint32_t step_of(const struct exec_kernel *kernel)
+{
+    return kernel->lanes > 1 ? kernel->lanes : 1;
+}
+
 // Writes what never changes while the shape stays: indices, frame and local pointers.
 static void block_layout(struct exec_block *block, const struct exec_launch *launch)
 {
     const struct exec_kernel *kernel = launch->kernel;
     block->count = launch->block[0] * launch->block[1] * launch->block[2];
     block->warp_count = (block->count + EXEC_WARP_SIZE - 1) / EXEC_WARP_SIZE;
+    uint32_t step = step_of(kernel), made = 0;
     block->stride = exec_align(sizeof(struct exec_thread), 16) + exec_align(kernel->frame_size, 16);
     size_t local = exec_align(kernel->local_size, 16);
     if (block->layout_frame == kernel->frame_size && block->layout_local == kernel->local_size &&
+        block->layout_step == step &&
         memcmp(block->layout_dim, launch->block, sizeof block->layout_dim) == 0) {
         return;
     }
-    unsigned char *locals = block->threads + exec_align(block->count * block->stride, 64);
+    unsigned char *locals =
+        block->threads + exec_align((block->count + step - 1) / step * block->stride, 64);
     uint32_t index = 0;
     for (uint32_t z = 0; z < launch->block[2]; z++) {
         for (uint32_t y = 0; y < launch->block[1]; y++) {
             for (uint32_t x = 0; x < launch->block[0]; x++, index++) {
-                struct exec_thread *thread = exec_block_thread(block, index);
+                if (index % step != 0) {
+                    continue;
+                }
+                struct exec_thread *thread = exec_block_thread(block, made);
                 thread->tid[0] = x;
                 thread->tid[1] = y;
                 thread->tid[2] = z;
                 thread->linear = index;
-                thread->local = locals + index * local;
+                thread->local = locals + made++ * local;
                 thread->frame = (unsigned char *)thread + exec_align(sizeof *thread, 16);
             }
         }
     }
     block->layout_frame = kernel->frame_size;
+    block->layout_step = step;
     block->layout_local = kernel->local_size;
     memcpy(block->layout_dim, launch->block, sizeof block->layout_dim);
 }
@@ -160,6 +173,7 @@ struct exec_block *exec_block_get(struct exec_grid *grid, const struct exec_laun
     // Block functions keep their registers and local memory on the stack.
     if (!kernel->block) {
         size_t count = (size_t)launch->block[0] * launch->block[1] * launch->block[2];
+        count = (count + step_of(kernel) - 1) / step_of(kernel);
         size_t stride =
             exec_align(sizeof(struct exec_thread), 16) + exec_align(kernel->frame_size, 16);
         threads = exec_align(count * stride, 64) + count * exec_align(kernel->local_size, 16);
@@ -229,7 +243,7 @@ void exec_block_start(struct exec_block *block, const struct exec_launch *launch
     if (launch->kernel->block) {
         return;
     }
-    for (uint32_t i = 0; i < block->count; i++) {
+    for (uint32_t i = 0; i * step_of(launch->kernel) < block->count; i++) {
         struct exec_thread *thread = exec_block_thread(block, i);
         thread->state = 0;
         thread->depth = 0;
@@ -260,7 +274,7 @@ static uint32_t absent_lanes(const struct exec_block *block, const struct exec_b
     return absent;
 }
 
-static bool barrier_complete(const struct exec_block *block, const struct exec_barrier *barrier)
+bool exec_barrier_complete(const struct exec_block *block, const struct exec_barrier *barrier)
 {
     if (!barrier->arrived) {
         return false;
@@ -347,7 +361,7 @@ static void barrier_wait(struct exec_block *block, uint32_t thread,
     struct exec_barrier *barrier = barrier_enter(block, thread, request->a, request->b);
     barrier->waiting++;
     barrier->predicates += request->c != 0;
-    if (barrier_complete(block, barrier)) {
+    if (exec_barrier_complete(block, barrier)) {
         barrier_release(block, (uint32_t)request->a);
     }
 }
@@ -359,7 +373,7 @@ void exec_block_arrive(struct exec_block *block, uint32_t thread, uint32_t id, u
         return;
     }
     struct exec_barrier *barrier = barrier_enter(block, thread, id, count);
-    if (barrier_complete(block, barrier)) {
+    if (exec_barrier_complete(block, barrier)) {
         barrier_release(block, id);
     }
 }
@@ -370,7 +384,7 @@ static bool check_barriers(struct exec_block *block)
     bool released = false;
     block->recheck = false;
     for (uint32_t id = 0; id < EXEC_BARRIERS; id++) {
-        if (barrier_complete(block, &block->barrier[id])) {
+        if (exec_barrier_complete(block, &block->barrier[id])) {
             barrier_release(block, id);
             released = true;
         }
@@ -658,7 +672,8 @@ enum exec_block_result exec_block_run(struct exec_block *block, unsigned patienc
     enum exec_block_result result;
     exec_fault_push(&frame);
     if (sigsetjmp(frame.jump, 0) == 0) {
-        result = drive(block, patience);
+        result = block->grid->launch->kernel->lanes > 1 ? exec_block_drive_warps(block)
+                                                        : drive(block, patience);
     } else {
         char what[256];
         exec_fault_describe(&frame, what, sizeof what);

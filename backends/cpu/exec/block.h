@@ -74,7 +74,7 @@ struct exec_block {
     void *mapping;
     unsigned char *window; // of shared memory
     size_t mapping_size, shared_room, thread_room;
-    uint32_t layout_dim[3], layout_frame;
+    uint32_t layout_dim[3], layout_frame, layout_step;
     uint64_t layout_local;
 };
 
@@ -93,6 +93,12 @@ void exec_block_start(struct exec_block *block, const struct exec_launch *launch
 // Runs thread functions until the block ends or only spins; `patience`: passes in which nothing but
 // spinning happens before it gives up.
 enum exec_block_result exec_block_run(struct exec_block *block, unsigned patience);
+
+// Whether enough threads have come for those that wait to go on.
+bool exec_barrier_complete(const struct exec_block *block, const struct exec_barrier *barrier);
+
+// ---- warp_block.c: kernels in the warp form; exec_block_thread(block, w) is warp w ----
+enum exec_block_result exec_block_drive_warps(struct exec_block *block);
 
 // ---- warp.c ----
 // Performs every warp operation whose lanes have all arrived; true when lanes were released. An

@@ -16,6 +16,7 @@ struct exec_kernel {
     const char *name;
     exec_thread_fn thread;
     exec_block_fn block; // NULL when the kernel can suspend
+    uint32_t lanes;      // as in struct jit_kernel; 0 counts as 1
     uint32_t frame_size;
     uint64_t local_size;
     uint32_t static_shared, dynamic_shared_offset;

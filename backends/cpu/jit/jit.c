@@ -122,6 +122,7 @@ static int compile_module(struct work *w)
     if (emit_unit(w->unit, &options, w->cx, w->module, &made, w->message, w->message_size) != 0) {
         return -1;
     }
+    made.instructions = w->options->quick ? SIZE_MAX : made.instructions;
     if (dump_wanted("llvm")) {
         dump_module(w->module);
     }

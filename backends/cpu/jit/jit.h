@@ -31,6 +31,7 @@ struct jit_kernel {
 struct jit_options {
     unsigned lanes;
     bool debug; // keep line tables for debuggers
+    bool quick; // hardly any optimisation (tests that compile a lot)
 };
 
 // Compiles the unit for the processor this runs on. 0, or -1 with one line in ret_message (which

@@ -30,6 +30,12 @@ struct exec_block {
 };
 
 static _Thread_local char message[1024];
+static bool quick_compiles;
+
+void harness_quick(bool quick)
+{
+    quick_compiles = quick;
+}
 
 const char *harness_message(void)
 {
@@ -89,7 +95,7 @@ static int make_variables(struct harness *h)
 // Warp form: 0, or -1 when there is none.
 static int compile_warp(struct harness *h, uint32_t index)
 {
-    struct jit_options options = {.lanes = 32};
+    struct jit_options options = {.lanes = 32, .quick = quick_compiles};
     return jit_engine_table.compile(h->program, index, &options, &h->warp, message,
                                     sizeof(message));
 }
@@ -123,7 +129,7 @@ struct harness *harness_compile(const char *ptx, const char *name)
     for (size_t i = 0; i < count && h->function == NULL; i++) {
         if (f[i].is_entry && (name == NULL || strcmp(name, f[i].name) == 0)) {
             h->function = &f[i];
-            struct jit_options options = {.lanes = 1};
+            struct jit_options options = {.lanes = 1, .quick = quick_compiles};
             if (jit_engine_table.compile(h->program, (uint32_t)i, &options, &h->kernel, message,
                                          sizeof(message)) != 0) {
                 harness_free(h);
