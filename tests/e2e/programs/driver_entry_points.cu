@@ -117,6 +117,7 @@ int main()
     CHECK(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
     CHECK(cudaMemset((void *)range, 0, 64));
+    CHECK(cudaDeviceSynchronize()); // streams that do not block are not ordered behind it
     CU(cuStreamWaitValue32_(first, range, 7, CU_STREAM_WAIT_VALUE_EQ));
     fill<<<1, 32, 0, first>>>((int *)range + 1, 40, 1);
     if (cudaStreamQuery(first) != cudaErrorNotReady) {
