@@ -787,6 +787,7 @@ Test(driver, a_stream_waits_for_a_value)
     OK(cudaHostAlloc((void **)&flag, 64, cudaHostAllocDefault));
     OK(cudaMalloc((void **)&out, 8));
     OK(cudaMemset(out, 0, 8));
+    OK(cudaDeviceSynchronize()); // neither stream is ordered behind the memset
     *flag = 0;
     CUdeviceptr address = (uintptr_t)flag;
     CU_OK(get_cuStreamWaitValue32()(waiting, address, 7, CU_STREAM_WAIT_VALUE_EQ));
