@@ -215,7 +215,7 @@ Test(graphs, edges_added_and_removed)
 // A chain against the order of creation and a wide join: no recursion, no quadratic time.
 Test(graphs, large)
 {
-    enum { NODES = 20000 };
+    enum { NODES = 5000 };
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t *n = malloc(NODES * sizeof(*n));
     for (int i = 0; i < NODES; i++) {
