@@ -8,9 +8,9 @@
 
 #include "irt_compat11.h"
 #include "irt_core.h"
-#include "shim/core/array.h"
+#include "shim/image/array.h"
 #include "shim/core/memory.h"
-#include "shim/core/texref.h"
+#include "shim/image/texref.h"
 
 // NOLINTBEGIN(readability-non-const-parameter): the prototypes are NVIDIA's
 

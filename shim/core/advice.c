@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "irt_core.h"
-#include "shim/core/capture.h"
+#include "shim/graph/capture.h"
 #include "shim/core/memory.h"
 #include "shim/core/stream.h"
 #include "shim/util/interval.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "irt_core.h"
-#include "shim/core/capture.h"
+#include "shim/graph/capture.h"
 #include "shim/core/device.h"
 #include "shim/core/error.h"
 #include "shim/core/error_log.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "irt_core.h"
-#include "shim/core/array.h"
+#include "shim/image/array.h"
 #include "shim/core/copy.h"
 
 static struct irtb_copy line(void *dst, const void *src, size_t size)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "irt_core.h"
-#include "shim/core/array.h"
+#include "shim/image/array.h"
 #include "shim/core/copy.h"
 #include "shim/core/device.h"
 

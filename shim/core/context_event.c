@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "irt_core.h"
-#include "shim/core/capture.h"
+#include "shim/graph/capture.h"
 #include "shim/core/context.h"
 #include "shim/core/event.h"
 #include "shim/core/stream.h"

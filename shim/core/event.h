@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "shim/core/capture.h"
+#include "shim/graph/capture.h"
 #include "shim/core/depend.h"
 #include "shim/core/device.h"
 

@@ -12,7 +12,7 @@
 
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
-#include "shim/core/array.h"
+#include "shim/image/array.h"
 #include "shim/core/memory.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/handle.h"

@@ -8,7 +8,7 @@
 
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
-#include "shim/core/graph_memory.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/core/pool.h"
 #include "shim/dispatch/backend.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "shim/core/advice.h"
-#include "shim/core/graph_memory.h"
+#include "shim/graph/graph_memory.h"
 #include "shim/core/ipc.h"
 #include "shim/core/memory.h"
 #include "shim/core/pool.h"

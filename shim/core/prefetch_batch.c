@@ -10,7 +10,7 @@
 #include "irt_core.h"
 #include "shim/core/advice.h"
 #include "shim/core/batch.h"
-#include "shim/core/capture.h"
+#include "shim/graph/capture.h"
 #include "shim/core/memory.h"
 #include "shim/core/stream.h"
 

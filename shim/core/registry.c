@@ -13,7 +13,7 @@
 #include "shim/core/error.h"
 #include "shim/core/memory.h"
 #include "shim/core/perthread.h"
-#include "shim/core/texref.h"
+#include "shim/image/texref.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/handle.h"
 #include "shim/util/log.h"

@@ -18,7 +18,7 @@
 #include "irt_core.h"
 #include "shim/core/api_rules.h"
 #include "shim/core/external.h"
-#include "shim/core/graph.h"
+#include "shim/graph/graph.h"
 #include "shim/core/stream.h"
 #include "shim/dispatch/backend.h"
 #include "shim/util/handle.h"

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/core/capture.h"
+#include "shim/graph/capture.h"
 #include "shim/core/depend.h"
 #include "shim/core/device.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUDA arrays, copies with them, texture and surface objects of the driver API. The objects are the
-// runtime's (shim/core/array.h, texture.h); here its structures are turned into them. Formats that
+// runtime's (shim/image/array.h, texture.h); here its structures are turned into them. Formats that
 // only decoders and compressed textures use are answered with 801. Source: CUDA Driver API, "Memory
 // Management", "Texture Object Management", "Surface Object Management".
 #include "shim/driver/array.h"
@@ -12,7 +12,7 @@
 #include "irt_core.h"
 #include "irt_driver.h"
 #include "shim/core/api_rules.h"
-#include "shim/core/array.h"
+#include "shim/image/array.h"
 #include "shim/driver/driver.h"
 
 // ---- formats ----
