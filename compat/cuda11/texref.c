@@ -8,8 +8,8 @@
 
 #include "irt_compat11.h"
 #include "irt_core.h"
-#include "shim/image/array.h"
 #include "shim/core/memory.h"
+#include "shim/image/array.h"
 #include "shim/image/texref.h"
 
 // NOLINTBEGIN(readability-non-const-parameter): the prototypes are NVIDIA's

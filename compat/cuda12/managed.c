@@ -1,28 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Advice and prefetching of managed memory with CUDA 12's arguments: the place is a device number,
-// the host being cudaCpuDeviceId. Called by the generated wrappers only.
+// Advice and prefetching of managed memory under the names that CUDA 12 gave to what CUDA 13 calls
+// by the plain ones. Called by the generated wrappers only.
 #include "irt_compat12.h"
 #include "irt_core.h"
-
-static struct cudaMemLocation location_of(int device)
-{
-    return (struct cudaMemLocation){.type = device == cudaCpuDeviceId ? cudaMemLocationTypeHost
-                                                                      : cudaMemLocationTypeDevice,
-                                    .id = device};
-}
-
-cudaError_t irt_compat12_cudaMemAdvise(const void *devPtr, size_t count,
-                                       enum cudaMemoryAdvise advice, int device)
-{
-    return irt_core_cudaMemAdvise(devPtr, count, advice, location_of(device));
-}
-
-cudaError_t irt_compat12_cudaMemPrefetchAsync(const void *devPtr, size_t count, int dstDevice,
-                                              cudaStream_t stream)
-{
-    return irt_core_cudaMemPrefetchAsync(devPtr, count, location_of(dstDevice), 0, stream);
-}
 
 cudaError_t irt_compat12_cudaMemAdvise_v2(const void *devPtr, size_t count,
                                           enum cudaMemoryAdvise advice,
