@@ -21,6 +21,26 @@ SAME_SIZE(CUmemAccessDesc, struct cudaMemAccessDesc);
 SAME_PLACE(CUmemAccessDesc, flags, struct cudaMemAccessDesc, flags);
 SAME_SIZE(CUmemLocation, struct cudaMemLocation);
 SAME_SIZE(CUmemPoolPtrExportData, struct cudaMemPoolPtrExportData);
+SAME_SIZE(CUmemcpyAttributes, struct cudaMemcpyAttributes);
+SAME_PLACE(CUmemcpyAttributes, srcLocHint, struct cudaMemcpyAttributes, srcLocHint);
+SAME_PLACE(CUmemcpyAttributes, flags, struct cudaMemcpyAttributes, flags);
+SAME_SIZE(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, struct cudaExternalMemoryHandleDesc);
+SAME_PLACE(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, size, struct cudaExternalMemoryHandleDesc, size);
+SAME_PLACE(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, flags, struct cudaExternalMemoryHandleDesc, flags);
+SAME_SIZE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, struct cudaExternalMemoryBufferDesc);
+SAME_PLACE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size, struct cudaExternalMemoryBufferDesc, size);
+SAME_PLACE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, flags, struct cudaExternalMemoryBufferDesc, flags);
+SAME_SIZE(CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, struct cudaExternalSemaphoreHandleDesc);
+SAME_PLACE(CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, flags, struct cudaExternalSemaphoreHandleDesc,
+           flags);
+SAME_SIZE(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, struct cudaExternalSemaphoreSignalParams);
+SAME_PLACE(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, flags, struct cudaExternalSemaphoreSignalParams,
+           flags);
+SAME_SIZE(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, struct cudaExternalSemaphoreWaitParams);
+SAME_PLACE(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, params.keyedMutex.timeoutMs,
+           struct cudaExternalSemaphoreWaitParams, params.keyedMutex.timeoutMs);
+SAME_PLACE(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, flags, struct cudaExternalSemaphoreWaitParams,
+           flags);
 SAME_SIZE(CUipcMemHandle, cudaIpcMemHandle_t);
 SAME_SIZE(CUipcEventHandle, cudaIpcEventHandle_t);
 SAME_SIZE(CUDA_HOST_NODE_PARAMS, struct cudaHostNodeParams);
@@ -61,6 +81,12 @@ SAME_VALUE(CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
            cudaLaunchAttributePreferredSharedMemoryCarveout);
 SAME_VALUE(CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
            cudaFuncAttributeClusterSchedulingPolicyPreference);
+SAME_VALUE(CU_MEMCPY_SRC_ACCESS_ORDER_ANY, cudaMemcpySrcAccessOrderAny);
+SAME_VALUE(CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE, cudaMemcpyFlagPreferOverlapWithCompute);
+SAME_VALUE(CU_ATOMIC_OPERATION_CAS, cudaAtomicOperationCAS);
+SAME_VALUE(CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, cudaExternalMemoryHandleTypeOpaqueFd);
+SAME_VALUE(CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD,
+           cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd);
 SAME_VALUE(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES,
            cudaFlushGPUDirectRDMAWritesToAllDevices);
 SAME_VALUE(CU_EVENT_RECORD_EXTERNAL, cudaEventRecordExternal);
