@@ -11,6 +11,7 @@
 #include "copy.h"
 #include "exec_util.h"
 #include "fault.h"
+#include "host.h"
 #include "pool.h"
 #include "stream.h"
 

@@ -17,19 +17,11 @@
 #include "stream.h"
 
 enum {
-    SPIN_NS = 20000,       // an idle worker looks without pause
-    NAP_NS = 100000,       // … then the sentinel looks this often
-    NAPS = 30,             // … and sleeps after so many naps without any work
-    MAX_EXTRA = 32,        // additional workers while others only spin
-    MAX_HOST_THREADS = 64, // threads that run host functions
-    HOST_IDLE_MS = 500,
+    SPIN_NS = 20000, // an idle worker looks without pause
+    NAP_NS = 100000, // … then the sentinel looks this often
+    NAPS = 30,       // … and sleeps after so many naps without any work
+    MAX_EXTRA = 32,  // additional workers while others only spin
     STACK_SIZE = 16 << 20,
-};
-
-struct host_call {
-    struct host_call *next;
-    void (*function)(void *);
-    void *argument;
 };
 
 static struct {
@@ -49,15 +41,8 @@ static struct {
     _Atomic bool stop;
     bool fork_watched;
     _Atomic bool forked;
-
-    pthread_mutex_t host_lock;
-    pthread_cond_t host_cond;
-    struct host_call *host_head, **host_tail, *host_free;
-    unsigned host_threads, host_idle;
 } pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
-    .host_lock = PTHREAD_MUTEX_INITIALIZER,
-    .host_cond = PTHREAD_COND_INITIALIZER,
 };
 
 static void in_fork_child(void)
@@ -471,94 +456,4 @@ void exec_pool_spin_begin(void)
 void exec_pool_spin_end(void)
 {
     atomic_fetch_sub(&pool.spinning, 1);
-}
-
-// ---------------------------------------------------------------- host functions
-
-static void *host_main(void *argument)
-{
-    (void)argument;
-    pthread_mutex_lock(&pool.host_lock);
-    for (;;) {
-        struct host_call *call = pool.host_head;
-        if (!call) {
-            if (exec_pool_stopping()) {
-                break;
-            }
-            struct timespec end;
-            clock_gettime(CLOCK_REALTIME, &end);
-            end.tv_nsec += HOST_IDLE_MS * 1000000L;
-            end.tv_sec += end.tv_nsec / 1000000000L;
-            end.tv_nsec %= 1000000000L;
-            pool.host_idle++;
-            int r = pthread_cond_timedwait(&pool.host_cond, &pool.host_lock, &end);
-            pool.host_idle--;
-            if (r == ETIMEDOUT && !pool.host_head && pool.host_threads > 1) {
-                break;
-            }
-            continue;
-        }
-        pool.host_head = call->next;
-        if (!pool.host_head) {
-            pool.host_tail = &pool.host_head;
-        }
-        void (*function)(void *) = call->function;
-        void *value = call->argument;
-        call->next = pool.host_free;
-        pool.host_free = call;
-        pthread_mutex_unlock(&pool.host_lock);
-        function(value);
-        pthread_mutex_lock(&pool.host_lock);
-    }
-    pool.host_threads--;
-    pthread_mutex_unlock(&pool.host_lock);
-    return NULL;
-}
-
-int exec_host_call(void (*function)(void *), void *argument)
-{
-    pthread_mutex_lock(&pool.host_lock);
-    struct host_call *call = pool.host_free;
-    if (call) {
-        pool.host_free = call->next;
-    } else {
-        call = malloc(sizeof *call);
-        if (!call) {
-            pthread_mutex_unlock(&pool.host_lock);
-            return ENOMEM;
-        }
-    }
-    *call = (struct host_call){.function = function, .argument = argument};
-    if (!pool.host_tail) {
-        pool.host_tail = &pool.host_head;
-    }
-    *pool.host_tail = call;
-    pool.host_tail = &call->next;
-    // One thread per waiting call as long as the limit allows: a host function may block.
-    unsigned waiting = 0;
-    for (struct host_call *c = pool.host_head; c; c = c->next) {
-        waiting++;
-    }
-    bool start = waiting > pool.host_idle && pool.host_threads < MAX_HOST_THREADS;
-    pool.host_threads += start;
-    pthread_cond_signal(&pool.host_cond);
-    pthread_mutex_unlock(&pool.host_lock);
-    if (start) {
-        int r = exec_thread_start(host_main, NULL, "irt-host");
-        if (r) {
-            pthread_mutex_lock(&pool.host_lock);
-            pool.host_threads--;
-            if (!pool.host_threads && pool.host_head == call) {
-                // Nobody will come for it; with others before it there is a thread.
-                pool.host_head = call->next;
-                pool.host_tail = pool.host_head ? pool.host_tail : &pool.host_head;
-                call->next = pool.host_free;
-                pool.host_free = call;
-                pthread_mutex_unlock(&pool.host_lock);
-                return r;
-            }
-            pthread_mutex_unlock(&pool.host_lock);
-        }
-    }
-    return 0;
 }

@@ -70,7 +70,3 @@ void exec_pool_spin_end(void);
 // ---- threads ----
 // Starts a detached thread with a name and all asynchronous signals blocked; 0 or an errno.
 int exec_thread_start(void *(*function)(void *), void *argument, const char *name);
-
-// Runs function(argument) on a thread of its own kind, which may block for long without holding
-// workers up. Never waits. 0 or an errno.
-int exec_host_call(void (*function)(void *), void *argument);

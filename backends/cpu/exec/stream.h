@@ -50,7 +50,8 @@ enum exec_stream_state {
     EXEC_STREAM_IDLE,    // nothing queued
     EXEC_STREAM_READY,   // in the pool's list (or just picked from it)
     EXEC_STREAM_RUNNING, // a thread owns it
-    EXEC_STREAM_BLOCKED, // its first operation waits for a record, a value, or for its turn with a graph
+    EXEC_STREAM_BLOCKED, // its first operation waits for a record, a value, or for its turn with a
+                         // graph
     EXEC_STREAM_HOST,    // a host function of it runs or is about to
 };
 
@@ -58,10 +59,10 @@ struct irtb_stream {
     pthread_mutex_t lock;
     struct exec_device *device;
     struct irtb_partition *partition; // whose streams are run by few threads; or NULL
-    _Atomic int bucket;             // of the pool's ready lists; written under the lock
-    enum exec_stream_state state;   // lock
-    struct exec_op *head, **tail;   // lock
-    struct exec_op *free;           // lock
+    _Atomic int bucket;               // of the pool's ready lists; written under the lock
+    enum exec_stream_state state;     // lock
+    struct exec_op *head, **tail;     // lock
+    struct exec_op *free;             // lock
     struct exec_record *blocked_on; // lock; valid while BLOCKED (the operation holds a reference);
                                     // NULL: its turn
     _Atomic uint64_t enqueued;      // operations queued so far; written under the lock
@@ -73,8 +74,8 @@ struct irtb_stream {
     bool in_ready;                               // pool lock
     const struct irtb_value *value;              // what it waits for: value.c's
     struct irtb_stream *ready_prev, *ready_next; // pool lock
-    struct irtb_stream *wait_next;               // record lock, turn lock of a graph, lock of value.c
-    struct irtb_stream *list_prev, *list_next;   // device lock
+    struct irtb_stream *wait_next;             // record lock, turn lock of a graph, lock of value.c
+    struct irtb_stream *list_prev, *list_next; // device lock
 };
 
 // One recording of an event. Reference counted, recycled.
@@ -94,7 +95,7 @@ struct exec_record {
 
 struct irtb_event {
     pthread_mutex_t lock;
-    struct exec_record *record; // lock; NULL while never recorded
+    struct exec_record *record;         // lock; NULL while never recorded
     struct exec_shared *_Atomic shared; // set under the lock, once; NULL: only this process's
     bool timing, blocking;
 };
@@ -113,6 +114,11 @@ void exec_device_init(struct exec_device *device, int ordinal);
 // Marks the device as lost by `error` (first fault wins) and tells `lost`. Any thread, no lock
 // held.
 void exec_device_fail(struct exec_device *device, cudaError_t error);
+// The error that lost the device, or cudaSuccess. Any thread.
+static inline cudaError_t exec_device_error(const struct exec_device *device)
+{
+    return (cudaError_t)atomic_load_explicit(&device->error, memory_order_acquire);
+}
 // Waits for everything queued so far on all streams; returns the device's fault or success.
 cudaError_t exec_device_synchronize(struct exec_device *device);
 // Whether nothing is enqueued on the device that has not completed. Any thread.

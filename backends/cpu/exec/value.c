@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "fault.h"
+#include "host.h"
 #include "pool.h"
 
 enum { SPINS = 64, NAP_NS = 20000, NAP_MAX_NS = 1000000 };
