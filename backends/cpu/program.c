@@ -192,9 +192,9 @@ static void program_destroy(struct cpu_program *program)
 {
     for (size_t i = 0; program->kernels && i < program->function_count; i++) {
         struct cpu_kernel *kernel = &program->kernels[i];
-        if (kernel->one_lane) {
-            kernel_close(kernel->one_lane);
-            free(kernel->one_lane);
+        for (unsigned n = 0; n < CPU_FORMS && kernel->others[n]; n++) {
+            kernel_close(kernel->others[n]);
+            free(kernel->others[n]);
         }
         kernel_close(kernel);
         free(kernel->params);
@@ -335,13 +335,15 @@ void cpu_program_put(struct cpu_program *program)
     }
 }
 
-// The warp form if it is wanted and the kernel has one, else the one-lane form.
+static const unsigned other_lanes[CPU_FORMS] = {16, 8, 1};
+
+// In the wanted form if the kernel has it, else in the one-lane form.
 static int compile_form(const struct cpu_program *program, const struct cpu_kernel *kernel,
                         struct jit_kernel **ret_code, char *message, size_t size)
 {
     const struct jit_engine *e = cpu_engine();
-    struct jit_options options = {.lanes = 32};
-    if (cpu.warp_form && !kernel->is_one_lane) {
+    struct jit_options options = {.lanes = kernel->lanes ? kernel->lanes : cpu.warp_form ? 32 : 1};
+    if (options.lanes > 1) {
         if (e->compile(program->program, kernel->index, &options, ret_code, message, size) == 0) {
             return 0;
         }
@@ -352,18 +354,22 @@ static int compile_form(const struct cpu_program *program, const struct cpu_kern
     return e->compile(program->program, kernel->index, &options, ret_code, message, size);
 }
 
-static struct cpu_kernel *make_one_lane(const struct cpu_kernel *kernel)
+static cudaError_t make_others(struct cpu_kernel *kernel)
 {
-    struct cpu_kernel *other = calloc(1, sizeof *other);
-    if (other) {
+    for (unsigned n = 0; n < CPU_FORMS; n++) {
+        struct cpu_kernel *other = calloc(1, sizeof *other);
+        if (!other) {
+            return cudaErrorMemoryAllocation;
+        }
         other->function = kernel->function;
         other->index = kernel->index;
         other->params = kernel->params;
-        other->is_one_lane = true;
+        other->lanes = other_lanes[n];
         pthread_mutex_init(&other->lock, NULL);
         pthread_cond_init(&other->changed, NULL);
+        kernel->others[n] = other;
     }
-    return other;
+    return cudaSuccess;
 }
 
 static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *kernel)
@@ -382,11 +388,8 @@ static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *
         return cudaErrorNotSupported;
     }
     kernel->code = code;
-    if (code->lanes > 1) {
-        kernel->one_lane = make_one_lane(kernel);
-        if (!kernel->one_lane) {
-            return cudaErrorMemoryAllocation;
-        }
+    if (code->lanes > 1 && !kernel->lanes && make_others(kernel)) {
+        return cudaErrorMemoryAllocation;
     }
     kernel->exec = (struct exec_kernel){
         .name = kernel->function->name,
@@ -438,19 +441,25 @@ cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *k
     return error;
 }
 
-// Lanes of a warp differ in tid.x only, and a warp does not end within a row.
-static bool fits_warps(const uint32_t block[3])
+// Threads in step are of one row.
+static bool fits(const uint32_t block[3], unsigned lanes)
 {
-    return block[0] % EXEC_WARP_SIZE == 0 || block[1] * block[2] == 1;
+    return block[0] % lanes == 0 || block[1] * block[2] == 1;
 }
 
 cudaError_t cpu_kernel_for(struct cpu_program *program, struct cpu_kernel *kernel,
                            const uint32_t block[3], bool cluster, struct cpu_kernel **ret_kernel)
 {
     *ret_kernel = kernel;
-    if (kernel->exec.lanes == 1 || (fits_warps(block) && !cluster)) {
+    if (kernel->exec.lanes == 1 || (fits(block, kernel->exec.lanes) && !cluster)) {
         return cudaSuccess;
     }
-    *ret_kernel = kernel->one_lane;
-    return cpu_kernel_compile(program, kernel->one_lane);
+    for (unsigned n = 0; n < CPU_FORMS; n++) {
+        struct cpu_kernel *other = kernel->others[n];
+        if (other->lanes == 1 || (fits(block, other->lanes) && !cluster)) {
+            *ret_kernel = other;
+            return cpu_kernel_compile(program, other);
+        }
+    }
+    return cudaErrorUnknown; // not reached: one lane fits all
 }

@@ -14,6 +14,8 @@
 #include "exec/stream.h"
 #include "jit/engine.h"
 
+enum { CPU_FORMS = 3 }; // 16 and 8 lanes in step, 1 lane
+
 // One entry. Compiled once, by the thread that needs it first; the others wait.
 struct cpu_kernel {
     const struct jit_function *function;
@@ -26,9 +28,9 @@ struct cpu_kernel {
     cudaError_t error;       // BAD
     struct jit_kernel *code; // READY
     struct exec_kernel exec; // READY
-    // READY and in the warp form: the same kernel for launches that this form cannot do.
-    struct cpu_kernel *one_lane;
-    bool is_one_lane; // this is it
+    // The same kernel compiled for blocks of other shapes, at most CPU_FORMS; made when this is.
+    struct cpu_kernel *others[CPU_FORMS];
+    unsigned lanes; // of others: what it is compiled for
 };
 
 struct cpu_program {
@@ -61,7 +63,7 @@ const char *cpu_program_failure(void);
 // cudaErrorNotSupported with a message when it cannot be.
 cudaError_t cpu_kernel_compile(struct cpu_program *program, struct cpu_kernel *kernel);
 
-// The compiled kernel to use for blocks of a shape: `kernel`, or its one-lane form, which is
+// The compiled kernel to use for blocks of a shape: `kernel`, or another form of it, which is
 // compiled now unless it is.
 cudaError_t cpu_kernel_for(struct cpu_program *program, struct cpu_kernel *kernel,
                            const uint32_t block[3], bool cluster, struct cpu_kernel **ret_kernel);

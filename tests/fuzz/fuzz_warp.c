@@ -18,19 +18,22 @@
 #include "harness.h"
 
 enum {
-    INPUTS = 4096,  // words of input
-    SLOTS = 24,     // words of output of a thread
-    CELLS = 64,     // words for atomics
+    INPUTS = 4096, // words of input
+    SLOTS = 24,    // words of output of a thread
+    CELLS = 64,    // words for atomics
     MAX_THREADS = 256,
     MAX_BLOCKS = 3,
-    R = 10, X = 4, F = 5, P = 4, // registers of each kind that hold data
+    R = 10,
+    X = 4,
+    F = 5,
+    P = 4, // registers of each kind that hold data
 };
 
 struct text {
     char data[1 << 18];
     size_t used;
     uint64_t random;
-    unsigned labels, depth, budget, loops;
+    unsigned labels, depth, budget, loops, lanes;
     bool barriers, uniform_only;
     bool converged; // all live threads are here in the same round
 };
@@ -67,7 +70,8 @@ static void put(struct text *t, const char *format, ...)
 // A 32-bit source: data, thread index, lane, block index, uniform parameter or constant.
 static const char *source(struct text *t, char *out)
 {
-    static const char *const special[] = {"%tx", "%gid", "%lane", "%cta", "%un", "%nt", "%ty"};
+    static const char *const special[] = {"%tx", "%gid", "%lane", "%cta", "%un",
+                                          "%nt", "%ty",  "%tl",   "%wid"};
     if (chance(t, 55)) {
         sprintf(out, "%%r%u", pick(t, R));
     } else if (chance(t, 65)) {
@@ -81,9 +85,9 @@ static const char *source(struct text *t, char *out)
 static void integer(struct text *t)
 {
     static const char *const two[] = {
-        "add.s32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.u32",
-        "min.u32", "max.s32", "shl.b32", "shr.u32", "shr.s32", "mul.hi.u32", "mul.hi.s32",
-        "div.u32", "rem.s32", "rem.u32", "div.s32", "add.sat.s32", "mul24.lo.u32"};
+        "add.s32",    "sub.s32", "mul.lo.s32", "and.b32", "or.b32",  "xor.b32",     "min.s32",
+        "max.u32",    "min.u32", "max.s32",    "shl.b32", "shr.u32", "shr.s32",     "mul.hi.u32",
+        "mul.hi.s32", "div.u32", "rem.s32",    "rem.u32", "div.s32", "add.sat.s32", "mul24.lo.u32"};
     char a[32], b[32], c[32];
     unsigned d = pick(t, R);
     source(t, a);
@@ -137,7 +141,10 @@ static void wide(struct text *t)
         break;
     case 1:
         put(t, "cvt.%c64.%c32 %%x%u, %s;\n", chance(t, 50) ? 'u' : 's', chance(t, 50) ? 'u' : 's',
-            d, chance(t, 50) ? "%gid" : a[0] == '%' ? a : "%tx");
+            d,
+            chance(t, 50) ? "%gid"
+            : a[0] == '%' ? a
+                          : "%tx");
         break;
     case 2:
         put(t, "add.s64 %%x%u, %%x%u, %%x%u;\n", d, pick(t, X), pick(t, X));
@@ -163,12 +170,12 @@ static void wide(struct text *t)
 
 static void number(struct text *t)
 {
-    static const char *const two[] = {"add.f32", "sub.f32", "mul.f32", "div.rn.f32", "min.f32",
-                                      "max.f32", "add.ftz.f32", "mul.ftz.f32", "max.NaN.f32",
-                                      "add.rz.f32"};
-    static const char *const one[] = {"neg.f32", "abs.f32", "sqrt.rn.f32", "rcp.rn.f32",
-                                      "ex2.approx.f32", "lg2.approx.f32", "sin.approx.f32",
-                                      "rsqrt.approx.f32", "cvt.rzi.f32.f32"};
+    static const char *const two[] = {"add.f32",     "sub.f32",   "mul.f32",     "div.rn.f32",
+                                      "min.f32",     "max.f32",   "add.ftz.f32", "mul.ftz.f32",
+                                      "max.NaN.f32", "add.rz.f32"};
+    static const char *const one[] = {"neg.f32",        "abs.f32",          "sqrt.rn.f32",
+                                      "rcp.rn.f32",     "ex2.approx.f32",   "lg2.approx.f32",
+                                      "sin.approx.f32", "rsqrt.approx.f32", "cvt.rzi.f32.f32"};
     unsigned d = pick(t, F), a = pick(t, F), b = pick(t, F);
     char s[32];
     switch (pick(t, 8)) {
@@ -214,7 +221,8 @@ static void predicate(struct text *t, unsigned p)
             chance(t, 50) ? "eq" : "ne", p, 0u);
         break;
     case 2:
-        put(t, "setp.%s.u32 %%p%u, %%tx, %u;\n", compare[pick(t, 6)], p, 16 * pick(t, 9));
+        put(t, "setp.%s.%c32 %%p%u, %s, %u;\n", compare[pick(t, 6)], chance(t, 70) ? 'u' : 's', p,
+            chance(t, 60) ? "%tx" : "%tl", 8 * pick(t, 17) - (chance(t, 30) ? 1u : 0u));
         break;
     case 3:
         put(t, "setp.%s.s64 %%p%u, %%x%u, %%x%u;\n", compare[pick(t, 6)], p, pick(t, X),
@@ -237,44 +245,56 @@ static void memory(struct text *t)
     source(t, a);
     switch (pick(t, 12)) {
     case 0: // anywhere
-        put(t, "and.b32 %%t0, %s, %u;\nmul.wide.u32 %%y0, %%t0, 4;\nadd.s64 %%y0, %%in, %%y0;\n"
-               "ld.global.u32 %%r%u, [%%y0];\n", a, INPUTS - 1, d);
+        put(t,
+            "and.b32 %%t0, %s, %u;\nmul.wide.u32 %%y0, %%t0, 4;\nadd.s64 %%y0, %%in, %%y0;\n"
+            "ld.global.u32 %%r%u, [%%y0];\n",
+            a, INPUTS - 1, d);
         break;
     case 1: // neighbours
-        put(t, "mul.wide.u32 %%y0, %%gid, 4;\nadd.s64 %%y0, %%in, %%y0;\n"
-               "ld.global.u32 %%r%u, [%%y0+%u];\n", d, 4 * pick(t, 64));
+        put(t,
+            "mul.wide.u32 %%y0, %%gid, 4;\nadd.s64 %%y0, %%in, %%y0;\n"
+            "ld.global.u32 %%r%u, [%%y0+%u];\n",
+            d, 4 * pick(t, 64));
         break;
     case 2: // below the start: wraps in lanes that do not load
-        put(t, "sub.s32 %%t0, %%tx, %u;\nsetp.lt.s32 %%q0, %%t0, 0;\n"
-               "mul.wide.%c32 %%y0, %%t0, 4;\nadd.s64 %%y0, %%in, %%y0;\n"
-               "@!%%q0 ld.global.u32 %%r%u, [%%y0];\n",
+        put(t,
+            "sub.s32 %%t0, %%tx, %u;\nsetp.lt.s32 %%q0, %%t0, 0;\n"
+            "mul.wide.%c32 %%y0, %%t0, 4;\nadd.s64 %%y0, %%in, %%y0;\n"
+            "@!%%q0 ld.global.u32 %%r%u, [%%y0];\n",
             pick(t, 40), chance(t, 50) ? 'u' : 's', d);
         break;
     case 3: // wraps and is used by all
-        put(t, "sub.s32 %%t0, %%tx, %u;\nand.b32 %%t0, %%t0, 1023;\ncvt.u64.u32 %%y0, %%t0;\n"
-               "shl.b64 %%y0, %%y0, 2;\nadd.s64 %%y0, %%in, %%y0;\nld.global.u32 %%r%u, [%%y0];\n",
+        put(t,
+            "sub.s32 %%t0, %%tx, %u;\nand.b32 %%t0, %%t0, 1023;\ncvt.u64.u32 %%y0, %%t0;\n"
+            "shl.b64 %%y0, %%y0, 2;\nadd.s64 %%y0, %%in, %%y0;\nld.global.u32 %%r%u, [%%y0];\n",
             pick(t, 40), d);
         break;
     case 4: // vector
-        put(t, "mul.wide.u32 %%y0, %%gid, %u;\nadd.s64 %%y0, %%in, %%y0;\n", chance(t, 70) ? 8 : 16);
+        put(t, "mul.wide.u32 %%y0, %%gid, %u;\nadd.s64 %%y0, %%in, %%y0;\n",
+            chance(t, 70) ? 8 : 16);
         put(t, "ld.global.v2.u32 {%%r%u, %%r%u}, [%%y0+%u];\n", d, (d + 1) % R, 8 * pick(t, 8));
         break;
     case 5: // bytes
-        put(t, "mul.wide.u32 %%y0, %%gid, %u;\nadd.s64 %%y0, %%in, %%y0;\n"
-               "ld.global.%s %%r%u, [%%y0+%u];\n", chance(t, 60) ? 1u : 2u,
-            chance(t, 50) ? "u8" : "s8", d, pick(t, 64));
+        put(t,
+            "mul.wide.u32 %%y0, %%gid, %u;\nadd.s64 %%y0, %%in, %%y0;\n"
+            "ld.global.%s %%r%u, [%%y0+%u];\n",
+            chance(t, 60) ? 1u : 2u, chance(t, 50) ? "u8" : "s8", d, pick(t, 64));
         break;
     case 6: // uniform
-        put(t, "mul.wide.u32 %%y0, %%cta, 4;\nadd.s64 %%y0, %%in, %%y0;\n"
-               "ld.global.u32 %%r%u, [%%y0+%u];\n", d, 4 * pick(t, 64));
+        put(t,
+            "mul.wide.u32 %%y0, %%cta, 4;\nadd.s64 %%y0, %%in, %%y0;\n"
+            "ld.global.u32 %%r%u, [%%y0+%u];\n",
+            d, 4 * pick(t, 64));
         break;
     case 7: // own output
         put(t, "st.global.u32 [%%out+%u], %%r%u;\nld.global.u32 %%r%u, [%%out+%u];\n",
             4 * pick(t, 4), pick(t, R), d, 4 * pick(t, 4));
         break;
     case 8: // local
-        put(t, "and.b32 %%t0, %s, 7;\nshl.b32 %%t0, %%t0, 2;\ncvt.u64.u32 %%y0, %%t0;\n"
-               "add.s64 %%y0, %%loc, %%y0;\n", a);
+        put(t,
+            "and.b32 %%t0, %s, 7;\nshl.b32 %%t0, %%t0, 2;\ncvt.u64.u32 %%y0, %%t0;\n"
+            "add.s64 %%y0, %%loc, %%y0;\n",
+            a);
         if (chance(t, 50)) {
             put(t, "st.local.u32 [%%y0], %%r%u;\n", pick(t, R));
         } else {
@@ -282,15 +302,18 @@ static void memory(struct text *t)
         }
         break;
     case 9:
-        put(t, "and.b32 %%t0, %s, %u;\nmul.wide.u32 %%y0, %%t0, 4;\nadd.s64 %%y0, %%cells, %%y0;\n"
-               "red.global.%s.u32 [%%y0], %%r%u;\n", a, CELLS / 4 - 1, "add", pick(t, R));
+        put(t,
+            "and.b32 %%t0, %s, %u;\nmul.wide.u32 %%y0, %%t0, 4;\nadd.s64 %%y0, %%cells, %%y0;\n"
+            "red.global.%s.u32 [%%y0], %%r%u;\n",
+            a, CELLS / 4 - 1, "add", pick(t, R));
         break;
     case 10: {
         unsigned kind = pick(t, 3);
-        put(t, "and.b32 %%t0, %s, %u;\nmul.wide.u32 %%y0, %%t0, 4;\nadd.s64 %%y0, %%cells, %%y0;\n"
-               "red.global.%s [%%y0+%u], %%r%u;\n", a, CELLS / 4 - 1,
-            (const char *const[]){"xor.b32", "max.s32", "min.u32"}[kind], (kind + 1) * CELLS,
-            pick(t, R));
+        put(t,
+            "and.b32 %%t0, %s, %u;\nmul.wide.u32 %%y0, %%t0, 4;\nadd.s64 %%y0, %%cells, %%y0;\n"
+            "red.global.%s [%%y0+%u], %%r%u;\n",
+            a, CELLS / 4 - 1, (const char *const[]){"xor.b32", "max.s32", "min.u32"}[kind],
+            (kind + 1) * CELLS, pick(t, R));
         break;
     }
     default:
@@ -331,11 +354,17 @@ static void together(struct text *t)
     static const char *const reductions[] = {"add.u32", "min.s32", "max.u32", "and.b32", "xor.b32"};
     unsigned d = pick(t, R), a = pick(t, R), kind = pick(t, 4);
     char s[32];
-    switch (pick(t, t->barriers ? 12 : 8)) {
+    if (t->lanes < 32 && !t->barriers) {
+        return;
+    }
+    switch (t->lanes < 32 ? 8 + pick(t, 4) : pick(t, t->barriers ? 12 : 8)) {
     case 0:
     case 1:
-        put(t, "shfl.sync.%s.b32 %%r%u|%%p%u, %%r%u, %u, %u, -1;\n", shuffles[kind], d, pick(t, P), a,
-            pick(t, 32), kind == 0 ? pick(t, 2) << 12 : chance(t, 70) ? 31 : 0x100f | pick(t, 16));
+        put(t, "shfl.sync.%s.b32 %%r%u|%%p%u, %%r%u, %u, %u, -1;\n", shuffles[kind], d, pick(t, P),
+            a, pick(t, 32),
+            kind == 0       ? pick(t, 2) << 12
+            : chance(t, 70) ? 31
+                            : 0x100f | pick(t, 16));
         break;
     case 2:
         source(t, s);
@@ -349,16 +378,18 @@ static void together(struct text *t)
         put(t, "vote.sync.%s.pred %%p%u, %%p%u, -1;\n", votes[pick(t, 3)], pick(t, P), pick(t, P));
         break;
     case 5:
-        put(t, "and.b32 %%t0, %%r%u, %u;\nmatch.any.sync.b32 %%r%u, %%t0, -1;\n", a, pick(t, 16), d);
+        put(t, "and.b32 %%t0, %%r%u, %u;\nmatch.any.sync.b32 %%r%u, %%t0, -1;\n", a, pick(t, 16),
+            d);
         break;
     case 6:
         put(t, "redux.sync.%s %%r%u, %%r%u, -1;\n", reductions[pick(t, 5)], d, a);
         break;
     case 7: // halves of the warp with masks of their own
-        put(t, "and.b32 %%t0, %%lane, 16;\nshl.b32 %%t0, 65535, %%t0;\n"
-               "shfl.sync.bfly.b32 %%r%u, %%r%u, %u, 0x101f, %%t0;\n"
-               "vote.sync.ballot.b32 %%r%u, %%p%u, %%t0;\n", d, a, pick(t, 16), pick(t, R),
-            pick(t, P));
+        put(t,
+            "and.b32 %%t0, %%lane, 16;\nshl.b32 %%t0, 65535, %%t0;\n"
+            "shfl.sync.bfly.b32 %%r%u, %%r%u, %u, 0x101f, %%t0;\n"
+            "vote.sync.ballot.b32 %%r%u, %%p%u, %%t0;\n",
+            d, a, pick(t, 16), pick(t, R), pick(t, P));
         break;
     case 8:
         put(t, "bar.red.popc.u32 %%r%u, 0, %%p%u;\n", d, pick(t, P));
@@ -373,8 +404,10 @@ static void together(struct text *t)
             put(t, "ld.shared.u32 %%r%u, [%%sh+%d];\n", d, 4 * ((int)pick(t, 16)));
         } else {
             source(t, s);
-            put(t, "and.b32 %%t0, %s, %u;\nshl.b32 %%t0, %%t0, 2;\nadd.u32 %%t0, %%t0, %%shb;\n"
-                   "ld.shared.u32 %%r%u, [%%t0];\n", s, MAX_THREADS - 1, d);
+            put(t,
+                "and.b32 %%t0, %s, %u;\nshl.b32 %%t0, %%t0, 2;\nadd.u32 %%t0, %%t0, %%shb;\n"
+                "ld.shared.u32 %%r%u, [%%t0];\n",
+                s, MAX_THREADS - 1, d);
         }
         put(t, "bar.sync 0;\n");
         break;
@@ -393,8 +426,8 @@ static void soup(struct text *t)
     put(t, "mov.u32 %%k%u, %u;\n", fuel, 3 + pick(t, 12));
     for (unsigned i = 0; i < count; i++) {
         put(t, "L%u:\n", base + i);
-        put(t, "sub.u32 %%k%u, %%k%u, 1;\nsetp.eq.u32 %%q1, %%k%u, 0;\n@%%q1 bra L%u;\n", fuel, fuel,
-            fuel, out);
+        put(t, "sub.u32 %%k%u, %%k%u, 1;\nsetp.eq.u32 %%q1, %%k%u, 0;\n@%%q1 bra L%u;\n", fuel,
+            fuel, fuel, out);
         for (unsigned n = pick(t, 4); n > 0; n--) {
             straight(t);
         }
@@ -429,13 +462,16 @@ static void loop(struct text *t)
         break;
     default: { // grid-stride: index and pointer go on together
         unsigned d = pick(t, R);
-        put(t, "add.u32 %%k%u, %%tx, %u;\nmul.wide.u32 %%y1, %%k%u, 4;\nadd.s64 %%y1, %%in, %%y1;\n"
-               "L%u:\nsetp.ge.u32 %%q1, %%k%u, %u;\n@%%q1 bra L%u;\n"
-               "ld.global.u32 %%t1, [%%y1];\nadd.u32 %%r%u, %%r%u, %%t1;\n",
+        put(t,
+            "add.u32 %%k%u, %%tx, %u;\nmul.wide.u32 %%y1, %%k%u, 4;\nadd.s64 %%y1, %%in, %%y1;\n"
+            "L%u:\nsetp.ge.u32 %%q1, %%k%u, %u;\n@%%q1 bra L%u;\n"
+            "ld.global.u32 %%t1, [%%y1];\nadd.u32 %%r%u, %%r%u, %%t1;\n",
             k, pick(t, 50), k, label, k, 100 + pick(t, 600), label + 1, d, d);
         straight(t);
-        put(t, "add.u32 %%k%u, %%k%u, %%nt;\nmul.wide.u32 %%y2, %%nt, 4;\nadd.s64 %%y1, %%y1, %%y2;\n"
-               "bra L%u;\nL%u:\n", k, k, label, label + 1);
+        put(t,
+            "add.u32 %%k%u, %%k%u, %%nt;\nmul.wide.u32 %%y2, %%nt, 4;\nadd.s64 %%y1, %%y1, %%y2;\n"
+            "bra L%u;\nL%u:\n",
+            k, k, label, label + 1);
         return;
     }
     }
@@ -457,7 +493,8 @@ static void branch(struct text *t)
     t->labels += 2;
     bool converged = t->converged, uniform = chance(t, 30), both = chance(t, 50);
     if (uniform) {
-        put(t, "and.b32 %%t0, %s, 1;\nsetp.eq.u32 %%p0, %%t0, 0;\n", chance(t, 50) ? "%un" : "%cta");
+        put(t, "and.b32 %%t0, %s, 1;\nsetp.eq.u32 %%p0, %%t0, 0;\n",
+            chance(t, 50) ? "%un" : "%cta");
     } else {
         predicate(t, 0);
     }
@@ -507,6 +544,12 @@ static void statements(struct text *t, unsigned count)
     t->depth--;
 }
 
+// How many threads run in step; with less than a warp there are no warp operations.
+static unsigned lanes_of(uint64_t seed)
+{
+    return seed % 5 == 1 ? 16 : seed % 11 == 2 ? 8 : 32;
+}
+
 static void generate(struct text *t, uint64_t seed)
 {
     memset(t, 0, sizeof *t);
@@ -515,23 +558,29 @@ static void generate(struct text *t, uint64_t seed)
         pick(t, 2);
     }
     t->barriers = chance(t, 50);
+    t->lanes = lanes_of(seed);
     t->budget = 6 + pick(t, 30);
     t->converged = true;
-    put(t, ".version 8.8\n.target sm_90\n.address_size 64\n"
-           ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 cells, .param .u32 un)\n{\n"
-           ".reg .pred %%p<%u>, %%q<4>; .reg .b32 %%r<%u>, %%k<6>, %%t<4>; .reg .b64 %%x<%u>, %%y<4>;\n"
-           ".reg .f32 %%f<%u>; .reg .b32 %%tx, %%ty, %%gid, %%lane, %%cta, %%un, %%nt, %%sh, %%shb, %%n2;\n"
-           ".reg .b64 %%in, %%out, %%cells, %%loc;\n"
-           ".local .align 4 .b8 array[32];\n.shared .align 4 .b8 window[%u];\n",
+    put(t,
+        ".version 8.8\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 cells, .param .u32 un)\n{\n"
+        ".reg .pred %%p<%u>, %%q<4>; .reg .b32 %%r<%u>, %%k<6>, %%t<4>; .reg .b64 %%x<%u>, "
+        "%%y<4>;\n"
+        ".reg .f32 %%f<%u>; .reg .b32 %%tx, %%ty, %%gid, %%lane, %%cta, %%un, %%nt, %%sh, %%shb, "
+        "%%n2;\n"
+        ".reg .b64 %%in, %%out, %%cells, %%loc; .reg .b32 %%tl, %%wid, %%ln;\n"
+        ".local .align 4 .b8 array[32];\n.shared .align 4 .b8 window[%u];\n",
         P, R, X, F, MAX_THREADS * 4 + 256);
-    put(t, "ld.param.u64 %%in, [in]; ld.param.u64 %%out, [out]; ld.param.u64 %%cells, [cells];\n"
-           "ld.param.u32 %%un, [un]; mov.u32 %%tx, %%tid.x; mov.u32 %%ty, %%tid.y;\n"
-           "mov.u32 %%cta, %%ctaid.x; mov.u32 %%nt, %%ntid.x; mov.u32 %%n2, %%ntid.y;\n"
-           "mov.u32 %%lane, %%laneid; mul.lo.u32 %%n2, %%n2, %%nt;\n"
-           "mad.lo.u32 %%sh, %%ty, %%nt, %%tx; mad.lo.u32 %%gid, %%cta, %%n2, %%sh;\n"
-           "mul.wide.u32 %%y0, %%gid, %u; add.s64 %%out, %%out, %%y0;\n"
-           "mov.u32 %%shb, window; mad.lo.u32 %%sh, %%sh, 4, %%shb; mov.u64 %%loc, array;\n",
-        SLOTS * 4);
+    put(t,
+        "ld.param.u64 %%in, [in]; ld.param.u64 %%out, [out]; ld.param.u64 %%cells, [cells];\n"
+        "ld.param.u32 %%un, [un]; mov.u32 %%tx, %%tid.x; mov.u32 %%ty, %%tid.y;\n"
+        "mov.u32 %%cta, %%ctaid.x; mov.u32 %%nt, %%ntid.x; mov.u32 %%n2, %%ntid.y;\n"
+        "mov.u32 %%lane, %%laneid; mul.lo.u32 %%n2, %%n2, %%nt;\n"
+        "mad.lo.u32 %%sh, %%ty, %%nt, %%tx; mov.u32 %%tl, %%sh;\n"
+        "shr.u32 %%wid, %%tl, %u; and.b32 %%ln, %%tl, %u; mad.lo.u32 %%gid, %%cta, %%n2, %%sh;\n"
+        "mul.wide.u32 %%y0, %%gid, %u; add.s64 %%out, %%out, %%y0;\n"
+        "mov.u32 %%shb, window; mad.lo.u32 %%sh, %%sh, 4, %%shb; mov.u64 %%loc, array;\n",
+        3 + pick(t, 4), (1u << (3 + pick(t, 3))) - 1, SLOTS * 4);
     for (unsigned i = 0; i < 32; i += 4) {
         put(t, "st.local.u32 [%%loc+%u], %u;\n", i, i * 7);
     }
@@ -564,8 +613,10 @@ static void generate(struct text *t, uint64_t seed)
     for (unsigned i = 0; i < F; i++) {
         put(t, "st.global.f32 [%%out+%u], %%f%u;\n", 24 + 4 * (R + i), i);
     }
-    put(t, "xor.b64 %%x0, %%x0, %%x1; xor.b64 %%x2, %%x2, %%x3; xor.b64 %%x0, %%x0, %%x2;\n"
-           "st.global.u64 [%%out+%u], %%x0;\nGONE:\nret;\n}\n", 88);
+    put(t,
+        "xor.b64 %%x0, %%x0, %%x1; xor.b64 %%x2, %%x2, %%x3; xor.b64 %%x0, %%x0, %%x2;\n"
+        "st.global.u64 [%%out+%u], %%x0;\nGONE:\nret;\n}\n",
+        88);
 }
 
 // ---------------------------------------------------------------- running
@@ -607,12 +658,16 @@ static int run(struct harness *h, unsigned lanes, const struct harness_launch *l
 
 static int compare(struct harness *h, uint64_t seed)
 {
-    static const uint32_t shapes[][2] = {{32, 1}, {64, 1}, {1, 1},  {31, 1}, {33, 1}, {128, 1},
-                                         {32, 4}, {64, 2}, {100, 1}, {7, 1}, {256, 1}, {96, 2}};
+    static const uint32_t shapes[][2] = {{32, 1}, {64, 1}, {1, 1},   {31, 1}, {33, 1},  {128, 1},
+                                         {32, 4}, {64, 2}, {100, 1}, {7, 1},  {256, 1}, {96, 2}};
+    static const uint32_t narrow[][2] = {{16, 16}, {8, 8}, {48, 2}, {16, 3}, {24, 2}, {8, 5}};
     for (unsigned i = 0; i < 3; i++) {
         text.random = seed * 77 + i + 5;
         pick(&text, 9);
         const uint32_t *shape = shapes[pick(&text, sizeof shapes / sizeof *shapes)];
+        if (lanes_of(seed) < 32 && i != 0) {
+            shape = narrow[pick(&text, sizeof narrow / sizeof *narrow)];
+        }
         struct harness_launch launch = {{1 + pick(&text, MAX_BLOCKS)}, {shape[0], shape[1]}, 0};
         uint32_t un = pick(&text, 50);
         int a = run(h, 1, &launch, un, &results[0]);
@@ -670,6 +725,7 @@ int main(int argc, char **argv)
     for (uint64_t n = 0; n < count && seconds() - start < limit; n++, seed++) {
         generate(&text, seed);
         harness_quick(seed % 4 != 0);
+        harness_warp_lanes(lanes_of(seed));
         struct harness *h = harness_compile_warp(text.data, NULL);
         if (h == NULL) {
             if (strstr(harness_message(), "warp form:") == NULL) {

@@ -107,7 +107,7 @@ static bool block_map(struct exec_block *block, size_t shared, size_t threads)
            mprotect(block->threads, threads, PROT_READ | PROT_WRITE) == 0;
 }
 
-// Threads for each thread structure: those of a warp in the warp form.
+// Threads for each thread structure: those that run in step in the warp form.
 static uint32_t step_of(const struct exec_kernel *kernel)
 {
     return kernel->lanes > 1 ? kernel->lanes : 1;
@@ -255,6 +255,9 @@ void exec_block_start(struct exec_block *block, const struct exec_launch *launch
         block->warp[w] = (struct exec_warp){.exists = mask, .live = mask, .runnable = mask};
     }
     memset(block->barrier, 0, sizeof block->barrier);
+    if (launch->kernel->lanes > 1) {
+        exec_block_start_units(block);
+    }
     block->live = block->count;
     block->recheck = false;
     exec_cluster_enter(block);
@@ -672,7 +675,7 @@ enum exec_block_result exec_block_run(struct exec_block *block, unsigned patienc
     enum exec_block_result result;
     exec_fault_push(&frame);
     if (sigsetjmp(frame.jump, 0) == 0) {
-        result = block->grid->launch->kernel->lanes > 1 ? exec_block_drive_warps(block)
+        result = block->grid->launch->kernel->lanes > 1 ? exec_block_drive_units(block)
                                                         : drive(block, patience);
     } else {
         char what[256];

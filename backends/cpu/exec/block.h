@@ -40,6 +40,7 @@ enum exec_block_result {
 };
 
 enum { EXEC_CLUSTER_MAX = 16 }; // blocks
+enum { EXEC_UNITS = 128 };      // of 8 threads that run in step, in a block
 
 // See cluster.h. One OS thread at a time.
 struct exec_cluster {
@@ -75,6 +76,9 @@ struct exec_block {
     unsigned char *window; // of shared memory
     size_t mapping_size, shared_room, thread_room;
     uint32_t layout_dim[3], layout_frame, layout_step;
+    // Warp form: per thread structure, its live threads (0: ended) and whether it waits.
+    uint32_t unit_live[EXEC_UNITS];
+    bool unit_waits[EXEC_UNITS];
     uint64_t layout_local;
 };
 
@@ -97,8 +101,10 @@ enum exec_block_result exec_block_run(struct exec_block *block, unsigned patienc
 // Whether enough threads have come for those that wait to go on.
 bool exec_barrier_complete(const struct exec_block *block, const struct exec_barrier *barrier);
 
-// ---- warp_block.c: kernels in the warp form; exec_block_thread(block, w) is warp w ----
-enum exec_block_result exec_block_drive_warps(struct exec_block *block);
+// ---- warp_block.c: kernels in the warp form. A unit is what runs in step, kernel->lanes threads;
+// exec_block_thread(block, n) is that of unit n ----
+void exec_block_start_units(struct exec_block *block);
+enum exec_block_result exec_block_drive_units(struct exec_block *block);
 
 // ---- warp.c ----
 // Performs every warp operation whose lanes have all arrived; true when lanes were released. An

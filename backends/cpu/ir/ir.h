@@ -222,7 +222,7 @@ struct ir_function {
                                   // the callee's frame starts at the caller's frame + frame_size
     const char *unbuildable;      // reached only by pointer and not compilable: the body is a trap
     bool ssa;
-    uint32_t lanes;               // 0: one-lane form; 32: scheduled by pass warp
+    uint32_t lanes;               // 0: one-lane form; else what pass warp makes run in step
 };
 
 // A variable of the program in .global or .const (indexed by exec_ctx.symbols) or .shared.
@@ -306,11 +306,12 @@ int ir_entry_params(const struct ir_program *program, uint32_t function,
 // instruction that is parsed but not compiled, a missing definition, a type error.
 int ir_unit_create(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
                    struct ir_error *ret_error);
-// The same in the warp form: one function that runs 32 lanes in step, for blocks whose lanes of a
-// warp differ in tid.x only. -1 also when the kernel has something that the form does not do; the
-// message says what, and the one-lane form is to be used.
-int ir_unit_create_warp(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
-                        struct ir_error *ret_error);
+// The same in the warp form: one function that runs `lanes` (32, 16, 8) threads in step, for blocks
+// of one row, or with rows of a multiple of the lanes; less than 32 only for kernels without warp
+// operations. -1 also when the kernel has something that the form does not do; the message says
+// what ("warp form: …"), and the one-lane form is to be used.
+int ir_unit_create_warp(const struct ir_program *program, uint32_t entry, uint32_t lanes,
+                        struct ir_unit **ret_unit, struct ir_error *ret_error);
 struct ir_unit *ir_unit_destroy(struct ir_unit *unit);
 
 // Printable form (dump switch `ir`), and the checks that run after every pass in debug builds:

@@ -144,7 +144,7 @@ static unsigned bytes_of(const struct ir_function *fn, uint32_t value)
     const struct ir_value *v = &fn->values[value];
     unsigned bits = ir_bits(v->type);
     if (fn->lanes != 0 && v->kind == IR_VARYING) {
-        bits *= fn->lanes;
+        bits = v->type == IR_I1 ? 32 : bits * fn->lanes; // predicates as a mask
     }
     return (bits + 7) / 8;
 }

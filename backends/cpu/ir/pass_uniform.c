@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the 32 lanes of a warp have in common (execution.md 4): kinds of values (uniform, affine,
-// varying), branches at which lanes part, thread frontiers, and which definitions have to keep the
-// lanes that are pending elsewhere. The four depend on each other, so they are found together, from
-// the optimistic side: all start as uniform and only grow.
+// What the lanes that run in step (32, or 16 or 8 of a warp) have in common (execution.md 4): kinds
+// of values (uniform, affine, varying), branches at which lanes part, thread frontiers, and which
+// definitions have to keep the lanes that are pending elsewhere. The four depend on each other, so
+// they are found together, from the optimistic side: all start as uniform and only grow.
 //
 // Affine is modulo the width of the value, so additions and multiplications by constants are always
 // exact. Extension of a 32-bit value is not: it is affine as far as no lane wraps, which code can
 // test; the value keeps its origin (`root`) for the other case.
 //
-// Holds for blocks in which lanes of a warp differ in tid.x only, by one from lane to lane, and
-// tid.x of lane 0 is a multiple of 32.
+// Holds for blocks in which these lanes differ in tid.x only, by one from lane to lane: of one row,
+// or with rows of a multiple of the lanes.
 #include "pass_warp.h"
 
 #include <string.h>
@@ -29,10 +29,11 @@ struct uniform {
     struct ir_build *b;
     struct ir_function *fn;
     struct ir_divergence *d;
-    uint64_t *out;     // scratch set of values
-    uint32_t *home;    // value -> block
+    uint32_t *home; // value -> block
     bool changed;
 };
+
+static struct fact special_register(const struct ir_inst *inst);
 
 static const struct fact same = {.kind = IR_UNIFORM}, any = {.kind = IR_VARYING},
                          unknown = {.kind = IR_KIND_UNKNOWN};
@@ -58,8 +59,7 @@ static bool supported_op(const struct ir_inst *inst)
     case IR_atom:
         return inst->space != IR_ARGUMENT && inst->space != IR_RETURN && inst->space != IR_SLOT;
     case IR_isspacep:
-        return inst->space == IR_SHARED || inst->space == IR_CONST ||
-               inst->space == IR_PARAM_ENTRY;
+        return inst->space == IR_SHARED || inst->space == IR_CONST || inst->space == IR_PARAM_ENTRY;
     case IR_redux:
         return !ir_is_float(inst->type) && inst->sub < 8;
     case IR_sreg:
@@ -116,283 +116,19 @@ static void check_supported(struct uniform *u)
             }
         }
     }
+    for (const struct ir_block *block = u->fn->blocks; u->fn->lanes < 32 && block != NULL;
+         block = block->next) {
+        for (const struct ir_inst *inst = block->first; inst != NULL; inst = inst->next) {
+            bool mask = inst->op == IR_sreg && special_register(inst).kind == IR_VARYING;
+            bool warp = (ir_op_properties(inst->op) & IR_SUSPENDS) && inst->op != IR_barrier;
+            if (mask || warp) {
+                refuse(u, inst, "operation of a whole warp");
+            }
+        }
+    }
     if (ir_lane_local(u->fn) > MAX_LOCAL) {
         ir_fail(u->b, "warp form: much local memory");
     }
-}
-
-// ---------------------------------------------------------------- order of blocks
-
-struct ordering {
-    uint64_t *bodies; // by head: set of blocks, of heads only
-    bool *head;
-    bool *placed;
-};
-
-static void loop_body(struct uniform *u, uint64_t *body, uint32_t head, uint32_t latch,
-                      uint32_t *work)
-{
-    uint32_t todo = 0;
-    ir_set_add(body, head);
-    if (!ir_set_has(body, latch)) {
-        ir_set_add(body, latch);
-        work[todo++] = latch;
-    }
-    while (todo > 0) {
-        const struct ir_block *block = u->d->blocks[work[--todo]];
-        for (uint32_t i = 0; i < block->pred_count; i++) {
-            uint32_t pred = block->preds[i]->number;
-            if (pred > head && !ir_set_has(body, pred)) { // numbers are a reverse post-order
-                ir_set_add(body, pred);
-                work[todo++] = pred;
-            }
-        }
-    }
-}
-
-static bool is_ready(const struct ordering *o, const struct ir_block *block)
-{
-    for (uint32_t i = 0; i < block->pred_count; i++) {
-        if (block->preds[i]->number < block->number && !o->placed[block->preds[i]->number]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// The next block: ready, in the innermost loop that is not complete.
-static uint32_t next_block(struct uniform *u, const struct ordering *o, const uint64_t *inside)
-{
-    uint32_t fallback = UINT32_MAX;
-    for (uint32_t n = 0; n < u->d->block_count; n++) {
-        if (o->placed[n] || (inside != NULL && !ir_set_has(inside, n))) {
-            continue;
-        }
-        if (is_ready(o, u->d->blocks[n])) {
-            return n;
-        }
-        fallback = fallback == UINT32_MAX ? n : fallback;
-    }
-    return fallback;
-}
-
-// Topological, the blocks of a loop together, so that lanes that leave a loop wait for the others.
-static void order_blocks(struct uniform *u)
-{
-    struct ir_divergence *d = u->d;
-    uint32_t count = d->block_count;
-    struct ordering o = {0};
-    o.bodies = ir_new_scratch(u->b, (size_t)count * d->words * sizeof *o.bodies);
-    o.head = ir_new_scratch(u->b, count * sizeof *o.head);
-    o.placed = ir_new_scratch(u->b, count * sizeof *o.placed);
-    uint32_t *work = ir_new_scratch(u->b, (count + 1) * sizeof *work);
-    uint32_t *open = ir_new_scratch(u->b, (count + 1) * sizeof *open), depth = 0;
-    for (uint32_t n = 0; n < count; n++) {
-        for (uint32_t i = 0; i < d->blocks[n]->succ_count; i++) {
-            uint32_t to = d->blocks[n]->succs[i]->number;
-            if (to <= n) {
-                o.head[to] = true;
-                loop_body(u, o.bodies + (size_t)to * d->words, to, n, work);
-            }
-        }
-    }
-    for (uint32_t at = 0; at < count; at++) {
-        uint32_t n = UINT32_MAX;
-        while (depth > 0) {
-            n = next_block(u, &o, o.bodies + (size_t)open[depth - 1] * d->words);
-            if (n != UINT32_MAX) {
-                break;
-            }
-            depth--;
-        }
-        n = n == UINT32_MAX ? next_block(u, &o, NULL) : n;
-        o.placed[n] = true;
-        d->priority[n] = at;
-        d->order[at] = n;
-        if (o.head[n]) {
-            open[depth++] = n;
-        }
-    }
-}
-
-// ---------------------------------------------------------------- thread frontiers
-
-// `candidates` may be pending when a block has ended; `last` is the highest position that can be
-// chosen. True when a frontier grew.
-static bool spread_frontier(struct ir_divergence *d, const uint64_t *candidates, uint32_t last)
-{
-    bool grew = false;
-    for (uint32_t at = 0; at <= last; at++) {
-        uint32_t n = d->order[at];
-        if (!ir_set_has(candidates, n)) {
-            continue;
-        }
-        uint64_t *to = d->frontier + (size_t)n * d->words;
-        for (uint32_t i = 0; i < d->words; i++) {
-            for (uint64_t left = candidates[i] & ~to[i]; left != 0; left &= left - 1) {
-                uint32_t x = i * 64 + (uint32_t)__builtin_ctzll(left);
-                if (d->priority[x] > at) {
-                    ir_set_add(to, x);
-                    grew = true;
-                }
-            }
-        }
-    }
-    return grew;
-}
-
-static void find_frontiers(struct uniform *u)
-{
-    struct ir_divergence *d = u->d;
-    uint64_t *set = ir_new_scratch(u->b, d->words * sizeof *set);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t at = 0; at < d->block_count; at++) {
-            uint32_t n = d->order[at];
-            const struct ir_block *block = d->blocks[n];
-            const uint64_t *tf = ir_frontier(d, n);
-            memcpy(set, tf, d->words * sizeof *set);
-            if (block->succ_count == 0) {
-                changed |= spread_frontier(d, set, d->block_count - 1);
-            }
-            uint32_t last = 0;
-            for (uint32_t i = 0; i < block->succ_count; i++) {
-                uint32_t to = block->succs[i]->number, reach = d->priority[to];
-                if (d->leaves[to]) {
-                    reach = d->block_count - 1; // then any other may be the next
-                } else {
-                    ir_set_add(set, to);
-                }
-                if (d->divergent[n]) {
-                    last = reach > last ? reach : last;
-                } else {
-                    changed |= spread_frontier(d, set, reach);
-                    memcpy(set, tf, d->words * sizeof *set);
-                }
-            }
-            if (d->divergent[n]) {
-                changed |= spread_frontier(d, set, last);
-            }
-        }
-    }
-}
-
-// ---------------------------------------------------------------- liveness
-
-// The value itself and what its extension came from.
-static void need(const struct uniform *u, uint64_t *set, uint32_t value)
-{
-    ir_set_add(set, value);
-    const struct ir_value *v = &u->fn->values[value];
-    if (v->kind == IR_AFFINE && v->root != 0) {
-        ir_set_add(set, v->root - 1);
-    }
-}
-
-static void live_out(struct uniform *u, const struct ir_block *block, uint64_t *set)
-{
-    struct ir_divergence *d = u->d;
-    memset(set, 0, d->value_words * sizeof *set);
-    for (uint32_t i = 0; i < block->succ_count; i++) {
-        const struct ir_block *to = block->succs[i];
-        const uint64_t *in = d->live_in + (size_t)to->number * d->value_words;
-        for (uint32_t w = 0; w < d->value_words; w++) {
-            set[w] |= in[w];
-        }
-    }
-    for (uint32_t i = 0; i < block->succ_count; i++) {
-        const struct ir_block *to = block->succs[i];
-        for (const struct ir_inst *phi = to->first; phi != NULL && phi->op == IR_phi;
-             phi = phi->next) {
-            bool elsewhere = false; // needed at another successor, not only set on this edge
-            for (uint32_t k = 0; k < block->succ_count; k++) {
-                elsewhere |= block->succs[k] != to &&
-                             ir_set_has(d->live_in + (size_t)block->succs[k]->number *
-                                                         d->value_words,
-                                        phi->dst[0]);
-            }
-            if (!elsewhere) {
-                set[phi->dst[0] / 64] &= ~(UINT64_C(1) << (phi->dst[0] % 64));
-            }
-        }
-    }
-    for (uint32_t i = 0; i < block->succ_count; i++) {
-        const struct ir_block *to = block->succs[i];
-        for (const struct ir_inst *phi = to->first; phi != NULL && phi->op == IR_phi;
-             phi = phi->next) {
-            for (uint32_t k = 0; k < to->pred_count; k++) {
-                if (to->preds[k] == block && phi->phi[k].kind == IR_VALUE) {
-                    need(u, set, phi->phi[k].value);
-                }
-            }
-        }
-    }
-}
-
-static void find_liveness(struct uniform *u)
-{
-    struct ir_divergence *d = u->d;
-    memset(d->live_in, 0, (size_t)d->block_count * d->value_words * sizeof *d->live_in);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t n = d->block_count; n-- > 0;) {
-            const struct ir_block *block = d->blocks[n];
-            live_out(u, block, u->out);
-            for (const struct ir_inst *inst = block->last; inst != NULL; inst = inst->prev) {
-                for (unsigned i = 0; i < inst->dst_count; i++) {
-                    u->out[inst->dst[i] / 64] &= ~(UINT64_C(1) << (inst->dst[i] % 64));
-                }
-                for (unsigned i = 0; i < inst->src_count; i++) {
-                    if (inst->src[i].kind == IR_VALUE) {
-                        need(u, u->out, inst->src[i].value);
-                    }
-                }
-            }
-            for (const struct ir_inst *phi = block->first; phi != NULL && phi->op == IR_phi;
-                 phi = phi->next) {
-                need(u, u->out, phi->dst[0]);
-            }
-            uint64_t *in = d->live_in + (size_t)n * d->value_words;
-            for (uint32_t w = 0; w < d->value_words; w++) {
-                changed |= (u->out[w] & ~in[w]) != 0;
-                in[w] |= u->out[w];
-            }
-        }
-    }
-}
-
-static void find_kept(struct uniform *u)
-{
-    struct ir_divergence *d = u->d;
-    memset(d->kept, 0, (size_t)d->block_count * d->value_words * sizeof *d->kept);
-    for (uint32_t n = 0; n < d->block_count; n++) {
-        uint64_t *kept = d->kept + (size_t)n * d->value_words;
-        for (uint32_t x = 0; x < d->block_count; x++) {
-            if (!ir_set_has(ir_frontier(d, n), x)) {
-                continue;
-            }
-            const uint64_t *in = d->live_in + (size_t)x * d->value_words;
-            for (uint32_t w = 0; w < d->value_words; w++) {
-                kept[w] |= in[w];
-            }
-        }
-    }
-}
-
-bool ir_edge_keeps(const struct ir_divergence *d, const struct ir_block *from,
-                   const struct ir_block *to, uint32_t value)
-{
-    if (ir_set_has(d->kept + (size_t)from->number * d->value_words, value)) {
-        return true;
-    }
-    for (uint32_t i = 0; d->divergent[from->number] && i < from->succ_count; i++) {
-        const struct ir_block *other = from->succs[i];
-        if (other != to &&
-            ir_set_has(d->live_in + (size_t)other->number * d->value_words, value)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // ---------------------------------------------------------------- kinds
@@ -435,10 +171,7 @@ static bool equal(struct fact a, struct fact b)
 
 static struct fact join(struct fact a, struct fact b)
 {
-    return a.kind == IR_KIND_UNKNOWN   ? b
-           : b.kind == IR_KIND_UNKNOWN ? a
-           : equal(a, b)               ? a
-                                       : any;
+    return a.kind == IR_KIND_UNKNOWN ? b : b.kind == IR_KIND_UNKNOWN ? a : equal(a, b) ? a : any;
 }
 
 static struct fact sum(struct fact a, struct fact b, bool minus, enum ir_type storage)
@@ -511,20 +244,71 @@ static bool constant_of(const struct ir_inst *inst, unsigned n, bool sign, enum 
     return *ret <= INT32_MAX && *ret >= -INT32_MAX;
 }
 
-// tid.x itself: its first lane has a multiple of 32.
-static bool is_tid_x(const struct uniform *u, const struct ir_operand *operand)
+// Whether the value is 0 in blocks of one row.
+static bool is_row(const struct uniform *u, const struct ir_operand *operand, unsigned depth)
 {
-    while (operand->kind == IR_VALUE) {
-        const struct ir_inst *def = u->fn->values[operand->value].def;
-        if (def->op == IR_sreg) {
-            return def->index == PTX_SREG_tid && def->sub == 0 && def->type == IR_I32;
-        }
-        if (def->op != IR_mov) {
-            return false;
-        }
-        operand = &def->src[0];
+    if (operand->kind != IR_VALUE) {
+        return operand->kind == IR_CONSTANT && operand->bits == 0;
     }
-    return false;
+    const struct ir_inst *def = u->fn->values[operand->value].def;
+    if (def == NULL || def->type != IR_I32 || depth == 0) {
+        return false;
+    }
+    switch (def->op) {
+    case IR_sreg:
+        return def->index == PTX_SREG_tid && def->sub != 0;
+    case IR_mov:
+        return is_row(u, &def->src[0], depth - 1);
+    case IR_add:
+        return def->src_count == 2 && def->dst_count == 1 && is_row(u, &def->src[0], depth - 1) &&
+               is_row(u, &def->src[1], depth - 1);
+    case IR_mul:
+        return !(def->flags & IR_FLAG_HI) &&
+               (is_row(u, &def->src[0], depth - 1) || is_row(u, &def->src[1], depth - 1));
+    default:
+        return false;
+    }
+}
+
+static bool is_width(const struct uniform *u, const struct ir_operand *operand)
+{
+    const struct ir_inst *def =
+        operand->kind == IR_VALUE ? u->fn->values[operand->value].def : NULL;
+    return def != NULL && def->op == IR_sreg && def->index == PTX_SREG_ntid && def->sub == 0;
+}
+
+// Whether the first lane has a multiple of the lanes: rows start there, tid.x does in it.
+static bool is_aligned(const struct uniform *u, const struct ir_operand *operand, unsigned depth)
+{
+    if (operand->kind != IR_VALUE) {
+        return operand->kind == IR_CONSTANT && operand->bits % u->fn->lanes == 0;
+    }
+    const struct ir_inst *def = u->fn->values[operand->value].def;
+    if (def == NULL || def->type != IR_I32 || depth == 0) {
+        return false;
+    }
+    switch (def->op) {
+    case IR_sreg:
+        return (def->index == PTX_SREG_tid && def->sub == 0) || def->index == PTX_SREG_laneid;
+    case IR_mov:
+        return is_aligned(u, &def->src[0], depth - 1);
+    case IR_add:
+        return def->src_count == 2 && def->dst_count == 1 &&
+               is_aligned(u, &def->src[0], depth - 1) && is_aligned(u, &def->src[1], depth - 1);
+    case IR_mul:
+        return !(def->flags & IR_FLAG_HI) &&
+               ((is_row(u, &def->src[0], depth - 1) && is_width(u, &def->src[1])) ||
+                (is_row(u, &def->src[1], depth - 1) && is_width(u, &def->src[0])));
+    default:
+        return false;
+    }
+}
+
+// The lanes have base, base + 1, … with the base a multiple of the lanes.
+static bool is_index(const struct uniform *u, const struct ir_operand *operand)
+{
+    struct fact f = fact_of(u, operand);
+    return f.kind == IR_AFFINE && f.stride == 1 && is_aligned(u, operand, 8);
 }
 
 static struct fact special_register(const struct ir_inst *inst)
@@ -549,6 +333,7 @@ static struct fact integer_fact(const struct uniform *u, const struct ir_inst *i
 {
     enum ir_type storage = ir_storage(inst->type);
     bool sign = (inst->flags & IR_FLAG_SIGNED) != 0;
+    const uint32_t lanes = u->fn->lanes;
     struct fact a = fact_of(u, &inst->src[0]);
     struct fact b = inst->src_count > 1 ? fact_of(u, &inst->src[1]) : same;
     int64_t c;
@@ -585,19 +370,26 @@ static struct fact integer_fact(const struct uniform *u, const struct ir_inst *i
     case IR_not:
         return times(a, -1, storage);
     case IR_shr:
-        return constant_of(inst, 1, false, IR_I32, &c) && c >= 5 && is_tid_x(u, &inst->src[0])
+        return constant_of(inst, 1, false, IR_I32, &c) && c < 32 && c >= __builtin_ctz(lanes) &&
+                       is_index(u, &inst->src[0])
                    ? same
                    : any;
-    case IR_and:
-        return constant_of(inst, 1, false, storage, &c) && c == 31 && is_tid_x(u, &inst->src[0])
-                   ? affine(1, storage, same)
-                   : any;
-    case IR_setp:
-        return (inst->compare == IR_LT || inst->compare == IR_GE) && inst->type == IR_I32 &&
-                       constant_of(inst, 1, true, storage, &c) && c % 32 == 0 &&
-                       is_tid_x(u, &inst->src[0])
-                   ? same
-                   : any;
+    case IR_and: {
+        uint64_t low = inst->src[1].bits & (lanes - 1);
+        if (inst->src[1].kind != IR_CONSTANT || !is_index(u, &inst->src[0])) {
+            return any;
+        }
+        return low == 0 ? same : low == lanes - 1 ? affine(1, storage, same) : any;
+    }
+    case IR_setp: {
+        bool below = inst->compare == IR_LT || inst->compare == IR_GE;
+        bool above = inst->compare == IR_GT || inst->compare == IR_LE;
+        if (inst->type != IR_I32 || inst->src[1].kind != IR_CONSTANT || !(below || above) ||
+            !is_index(u, &inst->src[0])) {
+            return any;
+        }
+        return (inst->src[1].bits + above) % lanes == 0 ? same : any;
+    }
     default:
         return any;
     }
@@ -640,8 +432,7 @@ static struct fact result_fact(const struct uniform *u, const struct ir_inst *in
     case IR_select:
         return fact_of(u, &inst->src[2]).kind == IR_UNIFORM ||
                        equal(fact_of(u, &inst->src[0]), same)
-                   ? (all.kind == IR_UNIFORM
-                          ? same
+                   ? (all.kind == IR_UNIFORM ? same
                       : fact_of(u, &inst->src[2]).kind == IR_UNIFORM
                           ? join(fact_of(u, &inst->src[0]), fact_of(u, &inst->src[1]))
                           : any)
@@ -828,7 +619,7 @@ void ir_uniformity(struct ir_build *b, struct ir_divergence *d)
     d->live_in = ir_new_scratch(b, ((size_t)blocks * d->value_words + 1) * sizeof *d->live_in);
     d->kept = ir_new_scratch(b, ((size_t)blocks * d->value_words + 1) * sizeof *d->kept);
     d->blended = ir_new_scratch(b, (values + 1) * sizeof *d->blended);
-    u.out = ir_new_scratch(b, (d->value_words + 1) * sizeof *u.out);
+    d->scratch = ir_new_scratch(b, (d->value_words + 1) * sizeof *d->scratch);
     u.home = ir_new_scratch(b, (values + 1) * sizeof *u.home);
     struct ir_dominators dom;
     if (ir_dominators(fn, b->scratch, &dom) != 0) {
@@ -836,12 +627,12 @@ void ir_uniformity(struct ir_build *b, struct ir_divergence *d)
     }
     number_values(&u);
     check_supported(&u);
-    order_blocks(&u);
+    ir_order_blocks(b, d);
     for (bool grew = true; grew;) {
         grew = false;
-        find_frontiers(&u);
-        find_liveness(&u);
-        find_kept(&u);
+        ir_find_frontiers(b, d);
+        ir_find_liveness(b, d);
+        ir_find_kept(b, d);
         find_kinds(&u, &dom);
         for (uint32_t n = 0; n < blocks; n++) {
             const struct ir_inst *last = d->blocks[n]->last;
@@ -857,8 +648,8 @@ void ir_uniformity(struct ir_build *b, struct ir_divergence *d)
             uint32_t size = blocks * d->value_words;
             uint64_t *before = ir_new_scratch(b, ((size_t)size + 1) * sizeof *before);
             memcpy(before, d->kept, size * sizeof *before);
-            find_liveness(&u);
-            find_kept(&u);
+            ir_find_liveness(b, d);
+            ir_find_kept(b, d);
             for (uint32_t i = 0; i < size; i++) {
                 grew |= (d->kept[i] & ~before[i]) != 0;
             }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pass warp: from a function of one lane to one that runs 32 lanes in step. Only uniform branches
-// remain; lanes that part wait in the masks of their blocks (pass_warp.h), and definitions keep the
-// lanes of others where these need them (execution.md 4.2). Each block is there twice: for all 32
-// lanes, without masks and with nobody pending, and for some of them. Phis become copies on edges;
-// pass ssa makes new ones.
+// Pass warp: from a function of one lane to one that runs fn->lanes lanes in step. Only uniform
+// branches remain; lanes that part wait in the masks of their blocks (pass_warp.h), and definitions
+// keep the lanes of others where these need them (execution.md 4.2). Each block is there twice: for
+// all lanes, without masks and with nobody pending, and for some of them. Phis become copies on
+// edges; pass ssa makes new ones.
 #include "pass_warp.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ struct warp {
     bool clones;
     // while a block is copied
     const struct ir_block *from;
-    bool all; // the copy for all lanes
+    bool all;                 // the copy for all lanes
     struct ir_operand inside; // predicate of the lanes, made when first asked for
 };
 
@@ -58,6 +58,16 @@ static struct ir_inst *append(struct warp *w, enum ir_op op, enum ir_type type, 
     return inst;
 }
 
+static uint32_t full_mask(const struct warp *w)
+{
+    return UINT32_MAX >> (32 - w->fn->lanes);
+}
+
+static struct ir_operand every_lane(const struct warp *w)
+{
+    return ir_constant(full_mask(w));
+}
+
 static void assign(struct warp *w, uint32_t value, struct ir_operand operand)
 {
     append(w, IR_mov, w->fn->values[value].type, value, 1)->src[0] = operand;
@@ -87,7 +97,7 @@ static struct ir_operand lanes_of(struct warp *w, struct ir_operand predicate)
 {
     struct ir_inst *inst = append(w, IR_lanes, IR_I32, new_value(w, IR_I32, IR_UNIFORM), 2);
     inst->src[0] = predicate;
-    inst->src[1] = w->all ? ir_constant(UINT32_MAX) : ir_use(w->current);
+    inst->src[1] = w->all ? every_lane(w) : ir_use(w->current);
     return ir_use(inst->dst[0]);
 }
 
@@ -193,8 +203,8 @@ static struct ir_inst *copy_inst(struct warp *w, const struct ir_inst *inst)
                                                    : in_each_lane(w, inst->src[i]);
     }
     unsigned count = inst->src_count;
-    struct ir_inst *copy = ir_inst_new(w->b, inst->op, inst->type, inst->dst_count,
-                                       count + address + mask);
+    struct ir_inst *copy =
+        ir_inst_new(w->b, inst->op, inst->type, inst->dst_count, count + address + mask);
     uint32_t *dst = copy->dst;
     struct ir_operand *src = copy->src;
     *copy = *inst;
@@ -210,7 +220,7 @@ static struct ir_inst *copy_inst(struct warp *w, const struct ir_inst *inst)
         copy->flags |= IR_FLAG_ROOTED | (v->root_signed ? IR_FLAG_SRC_SIGNED : 0);
     }
     if (mask) {
-        copy->src[count++] = w->all ? ir_constant(UINT32_MAX) : ir_use(w->current);
+        copy->src[count++] = w->all ? every_lane(w) : ir_use(w->current);
         copy->flags |= IR_FLAG_MASKED;
     }
     copy->src_count = (uint8_t)count;
@@ -279,8 +289,8 @@ static unsigned read_phis(struct warp *w, const struct ir_block *to, struct edge
             ir_value_like(w->fn, fresh, operand.value);
         }
         assign(w, fresh, operand);
-        copies[count++] = (struct edge_copy){
-            value, fresh, !w->all && ir_edge_keeps(&w->d, w->from, to, value)};
+        copies[count++] =
+            (struct edge_copy){value, fresh, !w->all && ir_edge_keeps(&w->d, w->from, to, value)};
     }
     return count;
 }
@@ -314,7 +324,7 @@ static void cross(struct warp *w, const struct ir_block *to)
 {
     struct edge_copy *copies = ir_new_scratch(w->b, (phi_count(to) + 1u) * sizeof *copies);
     unsigned count = read_phis(w, to, copies);
-    write_phis(w, copies, count, w->all ? ir_constant(UINT32_MAX) : ir_use(w->current));
+    write_phis(w, copies, count, w->all ? every_lane(w) : ir_use(w->current));
 }
 
 // Goes to the block with the lowest priority in `set` that has lanes. When `certain`, one has.
@@ -386,8 +396,8 @@ static void go(struct warp *w, const struct ir_block *to)
         ir_br(w->b, w->masked[to->number]);
         return;
     }
-    assign(w, pending, there ? binary(w, IR_or, ir_use(pending), ir_use(w->current))
-                             : ir_use(w->current));
+    assign(w, pending,
+           there ? binary(w, IR_or, ir_use(pending), ir_use(w->current)) : ir_use(w->current));
     uint64_t *set = ir_new_scratch(w->b, w->d.words * sizeof *set);
     memcpy(set, frontier, w->d.words * sizeof *set);
     ir_set_add(set, to->number);
@@ -459,7 +469,7 @@ static void branch(struct warp *w, const struct ir_inst *inst)
     if (w->all) {
         struct ir_block *some = new_block(w), *parted = new_block(w);
         w->b->block = here;
-        ir_cbr(w->b, test(w, IR_EQ, taken, UINT32_MAX), to[0], some);
+        ir_cbr(w->b, test(w, IR_EQ, taken, full_mask(w)), to[0], some);
         w->b->block = some;
         ir_cbr(w->b, test(w, IR_EQ, taken, 0), to[1], parted);
         for (unsigned i = 0; i < 2; i++) {
@@ -467,7 +477,7 @@ static void branch(struct warp *w, const struct ir_inst *inst)
             go(w, inst->target[i]);
         }
         w->b->block = parted;
-        part(w, taken, binary(w, IR_xor, taken, ir_constant(UINT32_MAX)));
+        part(w, taken, binary(w, IR_xor, taken, every_lane(w)));
         return;
     }
     part(w, taken, binary(w, IR_xor, taken, ir_use(w->current)));
@@ -539,14 +549,14 @@ static void copy_block(struct warp *w, const struct ir_block *from, bool all)
     if (!all && w->clones && ir_converged(&w->d, from->number)) {
         struct ir_block *some = new_block(w), *every = new_block(w), *here = w->b->block;
         w->b->block = here;
-        ir_cbr(w->b, test(w, IR_EQ, ir_use(w->current), UINT32_MAX), every, some);
+        ir_cbr(w->b, test(w, IR_EQ, ir_use(w->current), full_mask(w)), every, some);
         w->b->block = every;
         ir_br(w->b, w->full[from->number]);
         w->b->block = some;
     }
     for (const struct ir_inst *inst = from->first; inst != from->last; inst = inst->next) {
-        if (inst->op == IR_phi || (from->number == 0 && is_prologue(inst) &&
-                                   !w->d.blended[inst->dst[0]])) {
+        if (inst->op == IR_phi ||
+            (from->number == 0 && is_prologue(inst) && !w->d.blended[inst->dst[0]])) {
             continue;
         }
         copy_operation(w, inst);
@@ -571,7 +581,7 @@ static void make_prologue(struct warp *w, struct ir_block *prologue)
         }
     }
     if (w->clones) {
-        ir_cbr(w->b, test(w, IR_EQ, ir_use(w->current), UINT32_MAX), w->full[0], w->masked[0]);
+        ir_cbr(w->b, test(w, IR_EQ, ir_use(w->current), full_mask(w)), w->full[0], w->masked[0]);
     } else {
         ir_br(w->b, w->masked[0]);
     }
@@ -618,7 +628,6 @@ void ir_pass_warp(struct ir_build *b)
     make_prologue(&w, prologue);
     prologue->next = w.list;
     w.fn->blocks = prologue;
-    w.fn->lanes = 32;
     w.fn->ssa = false;
     ir_pass_order(b);
     ir_pass_ssa(b);

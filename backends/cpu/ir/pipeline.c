@@ -313,7 +313,7 @@ static void build_or_trap(struct ir_build *b, struct ir_function *fn)
     ir_trap(b, text);
 }
 
-static void make_warp_form(struct ir_build *b)
+static void make_warp_form(struct ir_build *b, uint32_t lanes)
 {
     const struct ir_unit *unit = b->unit;
     if (unit->function_count > 1) {
@@ -326,11 +326,12 @@ static void make_warp_form(struct ir_build *b)
         ir_fail(b, "warp form: shared memory of other blocks");
     }
     b->fn = unit->functions[0];
+    b->fn->lanes = lanes;
     ir_pass_warp(b);
     verify(b, "warp");
 }
 
-static void build_unit(struct ir_build *b, uint32_t entry, bool warp)
+static void build_unit(struct ir_build *b, uint32_t entry, uint32_t lanes)
 {
     ir_analyse_calls(b, entry);
     ir_unit_function(b, entry);
@@ -347,8 +348,8 @@ static void build_unit(struct ir_build *b, uint32_t entry, bool warp)
     layout_shared(b);
     run_stage(b, 1);
     run_stage(b, 2);
-    if (warp) {
-        make_warp_form(b);
+    if (lanes > 1) {
+        make_warp_form(b, lanes);
     }
     propagate_suspension(b);
     run_stage(b, 3);
@@ -363,7 +364,7 @@ static void build_unit(struct ir_build *b, uint32_t entry, bool warp)
 
 // ---------------------------------------------------------------- interface
 
-static int unit_create(const struct ir_program *program, uint32_t entry, bool warp,
+static int unit_create(const struct ir_program *program, uint32_t entry, uint32_t lanes,
                        struct ir_unit **ret_unit, struct ir_error *ret_error)
 {
     memset(ret_error, 0, sizeof *ret_error);
@@ -394,7 +395,7 @@ static int unit_create(const struct ir_program *program, uint32_t entry, bool wa
     b->unit->arena = arena;
     b->callees = ir_new_scratch(b, (program->function_count + 1) * sizeof *b->callees);
     b->tarjan = ir_new_scratch(b, (program->function_count + 1) * sizeof *b->tarjan);
-    build_unit(b, entry, warp);
+    build_unit(b, entry, lanes);
     *ret_unit = b->unit;
     memset(ret_error, 0, sizeof *ret_error);
     ptx_arena_destroy(scratch);
@@ -404,13 +405,13 @@ static int unit_create(const struct ir_program *program, uint32_t entry, bool wa
 int ir_unit_create(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
                    struct ir_error *ret_error)
 {
-    return unit_create(program, entry, false, ret_unit, ret_error);
+    return unit_create(program, entry, 1, ret_unit, ret_error);
 }
 
-int ir_unit_create_warp(const struct ir_program *program, uint32_t entry, struct ir_unit **ret_unit,
-                        struct ir_error *ret_error)
+int ir_unit_create_warp(const struct ir_program *program, uint32_t entry, uint32_t lanes,
+                        struct ir_unit **ret_unit, struct ir_error *ret_error)
 {
-    return unit_create(program, entry, true, ret_unit, ret_error);
+    return unit_create(program, entry, lanes, ret_unit, ret_error);
 }
 
 struct ir_unit *ir_unit_destroy(struct ir_unit *unit)

@@ -300,7 +300,7 @@ static void dispatch(struct emit *e)
 static LLVMValueRef lane_memory(struct emit *e)
 {
     if (e->local == NULL) {
-        LLVMTypeRef type = LLVMArrayType2(e->i8, EMIT_LANES * e->fn->slots_size);
+        LLVMTypeRef type = LLVMArrayType2(e->i8, e->lanes * e->fn->slots_size);
         e->local = LLVMBuildAlloca(e->pb, type, "local");
         LLVMSetAlignment(e->local, 64);
     }
@@ -512,7 +512,7 @@ static void make_block_function(struct emit *e)
     }
     store_current(e, e->ctx, linear[0]);
     call_body(e, LLVMConstNull(e->ptr), linear[0], id);
-    LLVMValueRef step = emit_int(e, 32, e->unit->functions[0]->lanes != 0 ? EMIT_LANES : 1);
+    LLVMValueRef step = emit_int(e, 32, e->unit->functions[0]->lanes != 0 ? e->lanes : 1);
     LLVMValueRef next = LLVMBuildNUWAdd(e->b, linear[0], step, "");
     for (unsigned k = 0; k < 3; k++) {
         LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
@@ -592,6 +592,7 @@ int emit_unit(const struct ir_unit *unit, const struct emit_options *options, LL
               size_t message_size)
 {
     struct emit e = {.unit = unit,
+                     .lanes = unit->functions[0]->lanes,
                      .f16c_host = options->f16c,
                      .module = module,
                      .message = message,

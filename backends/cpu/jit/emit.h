@@ -38,7 +38,7 @@ enum {
     EMIT_BODY_FIELDS = 13,
     EMIT_BODY_PARAMS = EMIT_THREAD_PARAMS + EMIT_BODY_FIELDS,
     EMIT_FUNC_PARAMS = 11,
-    EMIT_LANES = 32 // of the warp form
+    EMIT_LANES = 32 // of the warp form, at most
 };
 
 // The types that code of one lane, or of each lane of a warp, is made of.
@@ -55,8 +55,9 @@ struct emit {
     LLVMBuilderRef pb; // prologue of the current function: values that hold for all of it
     LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, f32, f64; // those of the mode
     LLVMTypeRef ptr, void_type;
-    // Warp form: in vector mode the types above are vectors of 32, constants are splats, and
+    // Warp form: in vector mode the types above are vectors of `lanes`, constants are splats, and
     // operands are spread over the lanes, so that the families make code for 32 lanes.
+    unsigned lanes; // 0 in the one-lane form
     bool vector;
     bool serial; // one lane after the other: operands are only those of the instruction
     struct emit_types modes[2]; // of one lane, of 32

@@ -50,7 +50,7 @@ LLVMTypeRef emit_int_type(struct emit *e, unsigned bits)
         return e->i128;
     default: {
         LLVMTypeRef type = LLVMIntTypeInContext(e->cx, bits);
-        return e->vector ? LLVMVectorType(type, EMIT_LANES) : type;
+        return e->vector ? LLVMVectorType(type, e->lanes) : type;
     }
     }
 }
@@ -65,10 +65,10 @@ LLVMValueRef emit_int(struct emit *e, unsigned bits, uint64_t value)
         return LLVMConstInt(type, value, false);
     }
     LLVMValueRef all[EMIT_LANES];
-    for (unsigned i = 0; i < EMIT_LANES; i++) {
+    for (unsigned i = 0; i < e->lanes; i++) {
         all[i] = LLVMConstInt(LLVMGetElementType(type), value, false);
     }
-    return LLVMConstVector(all, EMIT_LANES);
+    return LLVMConstVector(all, e->lanes);
 }
 
 LLVMValueRef emit_f32(struct emit *e, double value)

@@ -271,9 +271,10 @@ static int compile(const struct jit_program *p, uint32_t function,
     }
     struct ir_unit *unit = NULL;
     struct ir_error error = {0};
-    int (*create)(const struct ir_program *, uint32_t, struct ir_unit **, struct ir_error *) =
-        options->lanes == 1 ? ir_unit_create : ir_unit_create_warp;
-    if (create(p->ir, function, &unit, &error) != 0) {
+    int made = options->lanes == 1
+                   ? ir_unit_create(p->ir, function, &unit, &error)
+                   : ir_unit_create_warp(p->ir, function, options->lanes, &unit, &error);
+    if (made != 0) {
         ir_message(p, &error, message, size);
         return -1;
     }

@@ -15,9 +15,9 @@ struct ir_unit;
 struct jit_kernel {
     exec_thread_fn thread;  // always there; warp form: of a warp, see `lanes`
     exec_block_fn block;    // NULL when the kernel has suspension points
-    uint32_t lanes;         // 1; or 32: `thread` runs a warp, whose struct exec_thread is that of
-                            // its first lane. Only for blocks of one row of x, or with rows of
-                            // whole warps
+    uint32_t lanes;         // 1; or 32, 16, 8: `thread` runs so many threads in step, whose struct
+                            // exec_thread is that of the first. Only for blocks of one row, or
+                            // with rows of a multiple of the lanes
     uint32_t frame_size;    // bytes per thread of struct exec_thread.frame (with call depth)
     uint64_t local_size;    // bytes per thread of struct exec_thread.local
     uint32_t static_shared; // bytes
@@ -27,7 +27,8 @@ struct jit_kernel {
     size_t code_size; // bytes of machine code
 };
 
-// How the code is generated. lanes: 1, or 32 for the warp form (refused where it is not possible).
+// How the code is generated. lanes: 1, or 32, 16, 8 for the warp form (an error that contains "warp
+// form:" where it is not possible).
 struct jit_options {
     unsigned lanes;
     bool debug; // keep line tables for debuggers

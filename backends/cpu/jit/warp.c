@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warp form: values of 32 lanes. A uniform value is a scalar, an affine one the scalar of lane 0, a
-// varying one a vector. The families of operations are those of one lane: in vector mode the types
-// they use are vectors and emit_get spreads what is scalar. What has no vector form is done lane by
-// lane (warp_serial). Memory is in warp_memory.c, warp operations in warp_ops.c.
+// Warp form: values of 32 (16, 8) lanes. A uniform value is a scalar, an affine one the scalar of
+// lane 0, a varying one a vector. The families of operations are those of one lane: in vector mode
+// the types they use are vectors and emit_get spreads what is scalar. What has no vector form is
+// done lane by lane (warp_serial). Memory is in warp_memory.c, warp operations in warp_ops.c.
 #include "emit.h"
 
 #include <stddef.h>
@@ -13,11 +13,11 @@
 
 void warp_init_types(struct emit *e)
 {
-    e->modes[0] = (struct emit_types){e->i1,   e->i8,  e->i16, e->i32, e->i64,
-                                      e->i128, e->f16, e->f32, e->f64};
+    e->modes[0] =
+        (struct emit_types){e->i1, e->i8, e->i16, e->i32, e->i64, e->i128, e->f16, e->f32, e->f64};
     LLVMTypeRef *scalar = (LLVMTypeRef *)&e->modes[0], *vector = (LLVMTypeRef *)&e->modes[1];
     for (size_t i = 0; i < sizeof(struct emit_types) / sizeof(LLVMTypeRef); i++) {
-        vector[i] = LLVMVectorType(scalar[i], EMIT_LANES);
+        vector[i] = LLVMVectorType(scalar[i], e->lanes != 0 ? e->lanes : 1);
     }
 }
 
@@ -47,23 +47,23 @@ bool warp_is_varying(const struct emit *e, const struct ir_operand *operand)
 
 LLVMValueRef warp_splat(struct emit *e, LLVMValueRef scalar)
 {
-    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), EMIT_LANES);
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), e->lanes);
     LLVMTypeRef index = e->modes[0].i32;
     LLVMValueRef one = LLVMBuildInsertElement(e->b, LLVMGetPoison(type), scalar,
                                               LLVMConstInt(index, 0, false), "");
     return LLVMBuildShuffleVector(e->b, one, LLVMGetPoison(type),
-                                  LLVMConstNull(LLVMVectorType(index, EMIT_LANES)), "");
+                                  LLVMConstNull(LLVMVectorType(index, e->lanes)), "");
 }
 
 LLVMValueRef warp_steps(struct emit *e, unsigned bits, int64_t stride)
 {
     bool old = warp_mode(e, false);
     LLVMValueRef all[EMIT_LANES];
-    for (unsigned i = 0; i < EMIT_LANES; i++) {
+    for (unsigned i = 0; i < e->lanes; i++) {
         all[i] = emit_int(e, bits, (uint64_t)stride * i);
     }
     warp_mode(e, old);
-    return LLVMConstVector(all, EMIT_LANES);
+    return LLVMConstVector(all, e->lanes);
 }
 
 LLVMValueRef warp_spread(struct emit *e, uint32_t value)
@@ -80,22 +80,29 @@ LLVMValueRef warp_spread(struct emit *e, uint32_t value)
 
 LLVMValueRef warp_mask_bits(struct emit *e, LLVMValueRef predicates)
 {
-    return LLVMBuildBitCast(e->b, predicates, e->modes[0].i32, "");
+    LLVMTypeRef bits = LLVMIntTypeInContext(e->cx, e->lanes);
+    return LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, predicates, bits, ""), e->modes[0].i32, "");
 }
 
 LLVMValueRef warp_mask_lanes(struct emit *e, LLVMValueRef bits)
 {
-    return LLVMBuildBitCast(e->b, bits, e->modes[1].i1, "");
+    LLVMTypeRef narrow = LLVMIntTypeInContext(e->cx, e->lanes);
+    return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, bits, narrow, ""), e->modes[1].i1, "");
+}
+
+static uint32_t full_mask(const struct emit *e)
+{
+    return UINT32_MAX >> (32 - e->lanes);
 }
 
 LLVMValueRef warp_mask(struct emit *e, const struct ir_inst *inst, bool *ret_all)
 {
     bool old = warp_mode(e, false);
-    LLVMValueRef mask = emit_int(e, 32, UINT32_MAX);
+    LLVMValueRef mask = emit_int(e, 32, full_mask(e));
     *ret_all = true;
     if (inst->flags & IR_FLAG_MASKED) {
         const struct ir_operand *operand = &inst->src[inst->src_count - 1];
-        *ret_all = operand->kind == IR_CONSTANT && (uint32_t)operand->bits == UINT32_MAX;
+        *ret_all = operand->kind == IR_CONSTANT && (uint32_t)operand->bits == full_mask(e);
         mask = emit_get(e, operand, 32);
     }
     warp_mode(e, old);
@@ -120,7 +127,7 @@ LLVMValueRef warp_helper(struct emit *e, LLVMValueRef fn, LLVMValueRef *args)
     LLVMValueRef r = emit_helper_call(e, fn, scalars);
     LLVMValueRef next_sum = LLVMBuildInsertElement(e->b, sum, r, lane, "");
     LLVMValueRef next = LLVMBuildAdd(e->b, lane, emit_int(e, 32, 1), "");
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, emit_int(e, 32, EMIT_LANES), ""),
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, emit_int(e, 32, e->lanes), ""),
                     loop, done);
     LLVMValueRef zero = emit_int(e, 32, 0), none = LLVMConstNull(type);
     LLVMAddIncoming(lane, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){before, loop}, 2);
@@ -187,8 +194,8 @@ static void spread_sources(struct emit *e, const struct ir_inst *inst, LLVMValue
 {
     bool old = warp_mode(e, true);
     for (unsigned i = 0; i < inst->src_count; i++) {
-        bool scalar = inst->src[i].kind != IR_VALUE ||
-                      e->fn->values[inst->src[i].value].kind == IR_UNIFORM;
+        bool scalar =
+            inst->src[i].kind != IR_VALUE || e->fn->values[inst->src[i].value].kind == IR_UNIFORM;
         vectors[i] = scalar ? NULL : emit_value_bits(e, inst->src[i].value);
     }
     warp_mode(e, old);
@@ -222,7 +229,7 @@ void warp_serial(struct emit *e, const struct ir_inst *inst, LLVMValueRef mask)
     LLVMValueRef left = LLVMBuildPhi(e->b, e->i32, "");
     for (unsigned i = 0; i < one.dst_count; i++) {
         LLVMTypeRef type = emit_int_type(e, ir_bits(e->fn->values[one.dst[i]].type));
-        sums[i] = LLVMBuildPhi(e->b, LLVMVectorType(type, EMIT_LANES), "");
+        sums[i] = LLVMBuildPhi(e->b, LLVMVectorType(type, e->lanes), "");
     }
     LLVMValueRef lane = first_lane(e, left);
     struct lane_state s;
@@ -258,7 +265,7 @@ void warp_last_lane(struct emit *e, const struct ir_inst *inst, LLVMValueRef mas
     spread_sources(e, &one, vectors);
     bool old = warp_mode(e, false);
     LLVMValueRef zeros = emit_intrinsic(e, "llvm.ctlz", e->i32, mask, emit_int(e, 1, 1), NULL);
-    LLVMValueRef lane = LLVMBuildSub(e->b, emit_int(e, 32, EMIT_LANES - 1), zeros, "");
+    LLVMValueRef lane = LLVMBuildSub(e->b, emit_int(e, 32, 31), zeros, "");
     struct lane_state s;
     enter_lane(e, &one, lane, vectors, &s);
     emit_one(e, &one);
@@ -295,11 +302,11 @@ static void start_mask(struct emit *e, const struct ir_inst *inst)
 {
     LLVMValueRef threads = emit_ctx(e, offsetof(struct exec_ctx, block_threads), e->i32);
     LLVMValueRef lanes = LLVMBuildSub(e->b, threads, e->linear, "");
-    LLVMValueRef full = LLVMBuildICmp(e->b, LLVMIntUGE, lanes, emit_int(e, 32, EMIT_LANES), "");
-    LLVMValueRef safe = LLVMBuildAnd(e->b, lanes, emit_int(e, 32, EMIT_LANES - 1), "");
-    LLVMValueRef some = LLVMBuildNot(
-        e->b, LLVMBuildShl(e->b, emit_int(e, 32, UINT32_MAX), safe, ""), "");
-    emit_set(e, inst, 0, emit_select(e, full, emit_int(e, 32, UINT32_MAX), some));
+    LLVMValueRef full = LLVMBuildICmp(e->b, LLVMIntUGE, lanes, emit_int(e, 32, e->lanes), "");
+    LLVMValueRef safe = LLVMBuildAnd(e->b, lanes, emit_int(e, 32, e->lanes - 1), "");
+    LLVMValueRef some =
+        LLVMBuildNot(e->b, LLVMBuildShl(e->b, emit_int(e, 32, UINT32_MAX), safe, ""), "");
+    emit_set(e, inst, 0, emit_select(e, full, emit_int(e, 32, full_mask(e)), some));
 }
 
 static void spread_rooted(struct emit *e, const struct ir_inst *inst)
@@ -310,7 +317,8 @@ static void spread_rooted(struct emit *e, const struct ir_inst *inst)
     warp_mode(e, true);
     LLVMValueRef r = emit_get(e, &inst->src[0], 64);
     LLVMValueRef exact = emit_resize(e, emit_get(e, &inst->src[1], 32), 64, sign);
-    LLVMValueRef line = LLVMBuildAdd(e->b, warp_splat(e, base), warp_steps(e, 64, root->stride), "");
+    LLVMValueRef line =
+        LLVMBuildAdd(e->b, warp_splat(e, base), warp_steps(e, 64, root->stride), "");
     LLVMValueRef wraps = LLVMBuildSub(e->b, exact, line, "");
     LLVMValueRef factor = emit_int(e, 64, (uint64_t)(int64_t)(int32_t)inst->site);
     r = LLVMBuildAdd(e->b, r, LLVMBuildMul(e->b, wraps, factor, ""), "");
@@ -321,7 +329,7 @@ static void spread_rooted(struct emit *e, const struct ir_inst *inst)
 static void lane_register(struct emit *e, const struct ir_inst *inst)
 {
     LLVMValueRef all[EMIT_LANES];
-    for (unsigned lane = 0; lane < EMIT_LANES; lane++) {
+    for (unsigned lane = 0; lane < e->lanes; lane++) {
         uint32_t eq = UINT32_C(1) << lane, lt = eq - 1;
         uint32_t mask = inst->index == PTX_SREG_lanemask_eq   ? eq
                         : inst->index == PTX_SREG_lanemask_lt ? lt
@@ -330,17 +338,13 @@ static void lane_register(struct emit *e, const struct ir_inst *inst)
                                                               : ~(lt | eq);
         all[lane] = emit_int(e, ir_bits(inst->type), mask);
     }
-    emit_set(e, inst, 0, LLVMConstVector(all, EMIT_LANES));
+    emit_set(e, inst, 0, LLVMConstVector(all, e->lanes));
 }
 
 // An operation whose operands are scalars, for a result that is kept as a vector.
 static void scalar_result(struct emit *e, const struct ir_inst *inst, int64_t stride)
 {
-    if (inst->op == IR_sreg && inst->index == PTX_SREG_laneid) {
-        emit_set(e, inst, 0, emit_int(e, 32, 0));
-    } else {
-        emit_one(e, inst);
-    }
+    emit_one(e, inst);
     for (unsigned i = 0; i < inst->dst_count; i++) {
         uint32_t value = inst->dst[i];
         if (e->fn->values[value].kind == IR_VARYING) {
@@ -353,10 +357,9 @@ static void scalar_result(struct emit *e, const struct ir_inst *inst, int64_t st
 
 static void special_register(struct emit *e, const struct ir_inst *inst)
 {
-    bool lane_mask =
-        inst->index == PTX_SREG_lanemask_eq || inst->index == PTX_SREG_lanemask_lt ||
-        inst->index == PTX_SREG_lanemask_le || inst->index == PTX_SREG_lanemask_ge ||
-        inst->index == PTX_SREG_lanemask_gt;
+    bool lane_mask = inst->index == PTX_SREG_lanemask_eq || inst->index == PTX_SREG_lanemask_lt ||
+                     inst->index == PTX_SREG_lanemask_le || inst->index == PTX_SREG_lanemask_ge ||
+                     inst->index == PTX_SREG_lanemask_gt;
     bool steps = inst->index == PTX_SREG_laneid || (inst->index == PTX_SREG_tid && inst->sub == 0);
     if (lane_mask) {
         lane_register(e, inst);
@@ -457,7 +460,7 @@ void warp_instruction(struct emit *e, const struct ir_inst *inst)
         break;
     case IR_isspacep:
         if (any_varying(e, inst)) {
-            warp_serial(e, inst, emit_int(e, 32, UINT32_MAX));
+            warp_serial(e, inst, emit_int(e, 32, full_mask(e)));
             return;
         }
         break;

@@ -15,8 +15,8 @@ struct access {
     unsigned count, bytes, first;     // elements, bytes of each, first value of a store
     int64_t stride;                   // from lane to lane, when affine
     enum ir_kind kind;
-    LLVMValueRef mask;                // scalar
-    bool all;                         // known to be all lanes
+    LLVMValueRef mask; // scalar
+    bool all;          // known to be all lanes
 };
 
 static struct access describe(struct emit *e, const struct ir_inst *inst)
@@ -66,7 +66,7 @@ static LLVMValueRef unwrapped(struct emit *e, const struct access *a)
     if (source == a->operand && inst->offset != 0) {
         base = LLVMBuildAdd(e->b, base, emit_int(e, 32, (uint64_t)inst->offset), "");
     }
-    uint64_t reach = (uint64_t)(stride < 0 ? -stride : stride) * (EMIT_LANES - 1);
+    uint64_t reach = (uint64_t)(stride < 0 ? -stride : stride) * (e->lanes - 1);
     const char *name = stride < 0 ? (sign ? "llvm.ssub.with.overflow" : "llvm.usub.with.overflow")
                                   : (sign ? "llvm.sadd.with.overflow" : "llvm.uadd.with.overflow");
     LLVMValueRef pair = emit_intrinsic(e, name, e->i32, base, emit_int(e, 32, reach), NULL);
@@ -83,7 +83,8 @@ static LLVMValueRef wrap_correction(struct emit *e, const struct ir_inst *inst)
     LLVMValueRef base = emit_resize(e, emit_get(e, source, 32), 64, sign);
     warp_mode(e, true);
     LLVMValueRef exact = emit_resize(e, emit_get(e, source, 32), 64, sign);
-    LLVMValueRef line = LLVMBuildAdd(e->b, warp_splat(e, base), warp_steps(e, 64, root->stride), "");
+    LLVMValueRef line =
+        LLVMBuildAdd(e->b, warp_splat(e, base), warp_steps(e, 64, root->stride), "");
     LLVMValueRef r = LLVMBuildMul(e->b, LLVMBuildSub(e->b, exact, line, ""),
                                   emit_int(e, 64, (uint64_t)(int64_t)(int32_t)inst->site), "");
     warp_mode(e, false);
@@ -111,7 +112,8 @@ static LLVMValueRef pointers(struct emit *e, const struct access *a)
     unsigned width = a->operand != NULL && a->operand->kind == IR_VALUE
                          ? ir_bits(e->fn->values[a->operand->value].type)
                          : 64;
-    LLVMValueRef low = base != NULL ? warp_splat(e, LLVMBuildPtrToInt(e->b, base, e->i64, "")) : NULL;
+    LLVMValueRef low =
+        base != NULL ? warp_splat(e, LLVMBuildPtrToInt(e->b, base, e->i64, "")) : NULL;
     warp_mode(e, true);
     LLVMValueRef v = a->operand != NULL ? emit_get(e, a->operand, width) : emit_int(e, width, 0);
     v = LLVMBuildAdd(e->b, v, emit_int(e, width, (uint64_t)inst->offset), "");
@@ -124,7 +126,7 @@ static LLVMValueRef pointers(struct emit *e, const struct access *a)
     if (inst->flags & IR_FLAG_ROOTED) {
         v = LLVMBuildAdd(e->b, v, wrap_correction(e, inst), "");
     }
-    return LLVMBuildIntToPtr(e->b, v, LLVMVectorType(e->ptr, EMIT_LANES), "");
+    return LLVMBuildIntToPtr(e->b, v, LLVMVectorType(e->ptr, e->lanes), "");
 }
 
 static LLVMValueRef call_masked(struct emit *e, const char *name, LLVMTypeRef *types,
@@ -153,10 +155,10 @@ static LLVMValueRef element_mask(struct emit *e, const struct access *a)
         return lanes;
     }
     uint32_t order[EMIT_LANES * 16];
-    for (unsigned i = 0; i < EMIT_LANES * a->count; i++) {
+    for (unsigned i = 0; i < e->lanes * a->count; i++) {
         order[i] = i / a->count;
     }
-    return shuffle(e, lanes, LLVMGetPoison(LLVMTypeOf(lanes)), order, EMIT_LANES * a->count);
+    return shuffle(e, lanes, LLVMGetPoison(LLVMTypeOf(lanes)), order, e->lanes * a->count);
 }
 
 // ---------------------------------------------------------------- loads
@@ -164,22 +166,23 @@ static LLVMValueRef element_mask(struct emit *e, const struct access *a)
 static void load_row(struct emit *e, const struct access *a, LLVMValueRef *ret)
 {
     LLVMTypeRef element = emit_element_type(e, a->inst->type);
-    LLVMTypeRef type = LLVMVectorType(element, EMIT_LANES * a->count);
+    LLVMTypeRef type = LLVMVectorType(element, e->lanes * a->count);
     LLVMValueRef at = emit_address(e, a->inst, a->operand), v;
     unsigned align = emit_element_align(a->inst);
     if (a->all) {
         v = emit_load(e, type, at, 0, align);
     } else {
         LLVMTypeRef types[2] = {type, e->ptr};
-        LLVMValueRef args[4] = {at, emit_int(e, 32, align), element_mask(e, a), LLVMConstNull(type)};
+        LLVMValueRef args[4] = {at, emit_int(e, 32, align), element_mask(e, a),
+                                LLVMConstNull(type)};
         v = call_masked(e, "llvm.masked.load", types, args, 4);
     }
     for (unsigned k = 0; k < a->count; k++) {
         uint32_t order[EMIT_LANES];
-        for (unsigned i = 0; i < EMIT_LANES; i++) {
+        for (unsigned i = 0; i < e->lanes; i++) {
             order[i] = i * a->count + k;
         }
-        ret[k] = a->count == 1 ? v : shuffle(e, v, LLVMGetPoison(type), order, EMIT_LANES);
+        ret[k] = a->count == 1 ? v : shuffle(e, v, LLVMGetPoison(type), order, e->lanes);
     }
 }
 
@@ -194,7 +197,7 @@ static LLVMValueRef pointers_at(struct emit *e, LLVMValueRef at, uint64_t offset
 
 static void gather(struct emit *e, const struct access *a, LLVMValueRef *ret)
 {
-    LLVMTypeRef type = LLVMVectorType(emit_element_type(e, a->inst->type), EMIT_LANES);
+    LLVMTypeRef type = LLVMVectorType(emit_element_type(e, a->inst->type), e->lanes);
     LLVMValueRef at = pointers(e, a), lanes = warp_mask_lanes(e, a->mask);
     LLVMTypeRef types[2] = {type, LLVMTypeOf(at)};
     for (unsigned k = 0; k < a->count; k++) {
@@ -242,8 +245,9 @@ static void load_once(struct emit *e, const struct ir_inst *inst)
         uint32_t value = one.dst[i];
         struct emit_value *v = &e->values[value];
         if (e->fn->values[value].kind == IR_VARYING) {
-            *v = v->raw != NULL ? (struct emit_value){.raw = warp_splat(e, v->raw), .dirty = v->dirty}
-                                : (struct emit_value){.bits = warp_splat(e, v->bits)};
+            *v = v->raw != NULL
+                     ? (struct emit_value){.raw = warp_splat(e, v->raw), .dirty = v->dirty}
+                     : (struct emit_value){.bits = warp_splat(e, v->bits)};
         }
     }
 }
@@ -298,7 +302,7 @@ static void store_row(struct emit *e, const struct access *a, LLVMValueRef *valu
     LLVMValueRef v = values[0], at = emit_address(e, a->inst, a->operand);
     uint32_t order[EMIT_LANES * 16];
     for (unsigned width = 1; width < a->count; width *= 2) { // pairs, then pairs of pairs …
-        unsigned size = 2 * width * EMIT_LANES;
+        unsigned size = 2 * width * e->lanes;
         for (unsigned i = 0; i < size; i++) {
             order[i] = i;
         }
@@ -307,11 +311,10 @@ static void store_row(struct emit *e, const struct access *a, LLVMValueRef *valu
         }
     }
     if (a->count > 1) {
-        for (unsigned i = 0; i < EMIT_LANES * a->count; i++) {
-            order[i] = i % a->count * EMIT_LANES + i / a->count;
+        for (unsigned i = 0; i < e->lanes * a->count; i++) {
+            order[i] = i % a->count * e->lanes + i / a->count;
         }
-        v = shuffle(e, values[0], LLVMGetPoison(LLVMTypeOf(values[0])), order,
-                    EMIT_LANES * a->count);
+        v = shuffle(e, values[0], LLVMGetPoison(LLVMTypeOf(values[0])), order, e->lanes * a->count);
     }
     unsigned align = emit_element_align(a->inst);
     if (a->all) {

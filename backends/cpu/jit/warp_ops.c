@@ -9,11 +9,11 @@
 #include <stddef.h>
 
 struct group {
-    LLVMValueRef active;        // scalar i32: lanes here
-    bool all;                   // … all 32
-    bool varying;               // membermasks differ
-    bool whole;                 // the membermask is known to be all ones
-    LLVMValueRef members;       // i32, or <32 x i32> when varying: membermask & active
+    LLVMValueRef active;  // scalar i32: lanes here
+    bool all;             // … all 32
+    bool varying;         // membermasks differ
+    bool whole;           // the membermask is known to be all ones
+    LLVMValueRef members; // i32, or <32 x i32> when varying: membermask & active
 };
 
 static LLVMValueRef scalar_int(struct emit *e, uint64_t value)
@@ -24,10 +24,10 @@ static LLVMValueRef scalar_int(struct emit *e, uint64_t value)
 static LLVMValueRef lane_bits(struct emit *e)
 {
     LLVMValueRef all[EMIT_LANES];
-    for (unsigned i = 0; i < EMIT_LANES; i++) {
+    for (unsigned i = 0; i < e->lanes; i++) {
         all[i] = scalar_int(e, UINT32_C(1) << i);
     }
-    return LLVMConstVector(all, EMIT_LANES);
+    return LLVMConstVector(all, e->lanes);
 }
 
 static LLVMValueRef vector_of(struct emit *e, const struct ir_operand *operand, unsigned bits)
@@ -55,8 +55,8 @@ static struct group group_of(struct emit *e, const struct ir_inst *inst,
     struct group g = {0};
     g.active = warp_mask(e, inst, &g.all);
     g.members = g.active;
-    g.whole = operand == NULL ||
-              (operand->kind == IR_CONSTANT && (uint32_t)operand->bits == UINT32_MAX);
+    g.whole =
+        operand == NULL || (operand->kind == IR_CONSTANT && (uint32_t)operand->bits == UINT32_MAX);
     if (g.whole) {
         return g;
     }
@@ -96,7 +96,7 @@ static void set_bits(struct emit *e, const struct ir_inst *inst, unsigned n, LLV
 struct source_lanes {
     LLVMValueRef from, in_range; // <32 x i32>, <32 x i1>
     bool constant;
-    uint32_t lanes[EMIT_LANES];  // when constant
+    uint32_t lanes[EMIT_LANES]; // when constant
 };
 
 static struct source_lanes source_lanes(struct emit *e, const struct ir_inst *inst)
@@ -107,8 +107,7 @@ static struct source_lanes source_lanes(struct emit *e, const struct ir_inst *in
     warp_mode(e, true);
     LLVMValueRef own = warp_steps(e, 32, 1), five = emit_int(e, 32, 31);
     LLVMValueRef delta = LLVMBuildAnd(x, b, five, ""), clamp = LLVMBuildAnd(x, c, five, "");
-    LLVMValueRef segment =
-        LLVMBuildAnd(x, LLVMBuildLShr(x, c, emit_int(e, 32, 8), ""), five, "");
+    LLVMValueRef segment = LLVMBuildAnd(x, LLVMBuildLShr(x, c, emit_int(e, 32, 8), ""), five, "");
     LLVMValueRef outside = LLVMBuildAnd(x, LLVMBuildNot(x, segment, ""), five, "");
     LLVMValueRef start = LLVMBuildAnd(x, own, segment, "");
     LLVMValueRef limit = LLVMBuildOr(x, start, LLVMBuildAnd(x, clamp, outside, ""), "");
@@ -127,12 +126,12 @@ static struct source_lanes source_lanes(struct emit *e, const struct ir_inst *in
         from = LLVMBuildOr(x, start, LLVMBuildAnd(x, delta, outside, ""), "");
         break;
     }
-    s.in_range = LLVMBuildICmp(x, inst->sub == EXEC_SHFL_UP ? LLVMIntSGE : LLVMIntSLE, from, limit,
-                               "");
+    s.in_range =
+        LLVMBuildICmp(x, inst->sub == EXEC_SHFL_UP ? LLVMIntSGE : LLVMIntSLE, from, limit, "");
     s.from = LLVMBuildSelect(x, s.in_range, from, own, "");
     warp_mode(e, false);
     s.constant = inst->src[1].kind == IR_CONSTANT && inst->src[2].kind == IR_CONSTANT;
-    for (unsigned lane = 0; s.constant && lane < EMIT_LANES; lane++) {
+    for (unsigned lane = 0; s.constant && lane < e->lanes; lane++) {
         int d = (int)(inst->src[1].bits & 31), k = (int)(inst->src[2].bits & 31), l = (int)lane;
         int g = (int)(inst->src[2].bits >> 8 & 31), max = (l & g) | (k & ~g & 31);
         int f = inst->sub == EXEC_SHFL_UP     ? l - d
@@ -159,16 +158,16 @@ static LLVMValueRef permute(struct emit *e, LLVMValueRef v, const struct source_
     LLVMTypeRef type = LLVMTypeOf(v);
     if (s->constant) {
         LLVMValueRef order[EMIT_LANES];
-        for (unsigned i = 0; i < EMIT_LANES; i++) {
+        for (unsigned i = 0; i < e->lanes; i++) {
             order[i] = scalar_int(e, s->lanes[i]);
         }
         return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(type),
-                                      LLVMConstVector(order, EMIT_LANES), "");
+                                      LLVMConstVector(order, e->lanes), "");
     }
     // Through memory; LLVM has no shuffle by a variable vector.
     LLVMValueRef memory = scratch(e, type), r = LLVMGetPoison(type);
     LLVMSetAlignment(LLVMBuildStore(e->b, v, memory), 64);
-    for (unsigned i = 0; i < EMIT_LANES; i++) {
+    for (unsigned i = 0; i < e->lanes; i++) {
         LLVMValueRef from = LLVMBuildExtractElement(e->b, s->from, scalar_int(e, i), "");
         LLVMValueRef at = LLVMBuildGEP2(e->b, LLVMGetElementType(type), memory, &from, 1, "");
         LLVMValueRef one = LLVMBuildLoad2(e->b, LLVMGetElementType(type), at, "");
@@ -187,8 +186,7 @@ static void shuffle(struct emit *e, const struct ir_inst *inst, const struct ir_
         // A source that does not take part gives an undefined value: the lane keeps its own.
         LLVMValueRef members = g.varying ? g.members : warp_splat(e, g.members);
         LLVMValueRef one = warp_splat(e, scalar_int(e, 1));
-        LLVMValueRef there =
-            LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, members, s.from, ""), one, "");
+        LLVMValueRef there = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, members, s.from, ""), one, "");
         there = LLVMBuildICmp(e->b, LLVMIntNE, there, LLVMConstNull(LLVMTypeOf(there)), "");
         r = LLVMBuildSelect(e->b, there, r, v, "");
     }
@@ -201,8 +199,8 @@ static void shuffle(struct emit *e, const struct ir_inst *inst, const struct ir_
 static LLVMValueRef bits_of(struct emit *e, LLVMValueRef predicates, LLVMValueRef active)
 {
     LLVMValueRef none = LLVMConstNull(LLVMTypeOf(predicates));
-    return warp_mask_bits(
-        e, LLVMBuildSelect(e->b, warp_mask_lanes(e, active), predicates, none, ""));
+    return warp_mask_bits(e,
+                          LLVMBuildSelect(e->b, warp_mask_lanes(e, active), predicates, none, ""));
 }
 
 static void vote(struct emit *e, const struct ir_inst *inst, const struct ir_operand *mask)
@@ -295,8 +293,8 @@ static void elect(struct emit *e, const struct ir_inst *inst)
     LLVMValueRef leader =
         emit_intrinsic(e, "llvm.cttz", e->i32, g.members, emit_int(e, 1, 1), NULL);
     set_bits(e, inst, 0, leader);
-    set_bits(e, inst, 1, LLVMBuildICmp(e->b, LLVMIntEQ, warp_steps(e, 32, 1),
-                                       warp_splat(e, leader), ""));
+    set_bits(e, inst, 1,
+             LLVMBuildICmp(e->b, LLVMIntEQ, warp_steps(e, 32, 1), warp_splat(e, leader), ""));
 }
 
 bool warp_operation(struct emit *e, const struct ir_inst *inst)
@@ -317,8 +315,8 @@ bool warp_operation(struct emit *e, const struct ir_inst *inst)
         return true;
     case IR_match:
         g = group_of(e, inst, &inst->src[1]);
-        (inst->sub == 0 ? match_any : match_all)(
-            e, inst, &g, vector_of(e, &inst->src[0], ir_bits(inst->type)));
+        (inst->sub == 0 ? match_any : match_all)(e, inst, &g,
+                                                 vector_of(e, &inst->src[0], ir_bits(inst->type)));
         return true;
     case IR_redux:
         reduce(e, inst);

@@ -4,8 +4,8 @@
 // the one-lane form is what tests/fuzz/fuzz_warp.c shows.
 #include "ir_test.h"
 
-#define INDEX                                                                                      \
-    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"                          \
+#define INDEX                                                             \
+    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n" \
     "mad.lo.s32 %r4, %r1, %r2, %r3; ld.param.u64 %rd1, [p]; ld.param.u32 %r5, [n];\n"
 
 struct warp {
@@ -21,7 +21,7 @@ static struct warp warp_kernel(const char *before, const char *body)
     const struct ptx_module *modules[1] = {w.module};
     cr_assert_eq(ir_program_create(modules, 1, &w.program, &w.error), 0, "%s", w.error.message);
     uint32_t entry = ir_program_find_function(w.program, "k");
-    if (ir_unit_create_warp(w.program, entry, &w.unit, &w.error) == 0) {
+    if (ir_unit_create_warp(w.program, entry, 32, &w.unit, &w.error) == 0) {
         struct ir_error error;
         cr_assert_eq(ir_verify(w.unit, &error), 0, "%s", error.message);
         cr_assert_eq(w.unit->functions[0]->lanes, 32);
@@ -73,14 +73,13 @@ static void refused(const char *before, const char *body, const char *why)
 
 Test(ir_warp, neighbouring_and_uniform_and_scattered_addresses)
 {
-    struct warp w = warp_kernel("", INDEX
-                                "mul.wide.s32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;\n"
-                                "ld.global.u32 %r6, [%rd3];\n"                    // neighbours
-                                "mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd1, %rd4;\n"
-                                "ld.global.u32 %r7, [%rd5];\n"                    // uniform
-                                "mul.wide.u32 %rd6, %r6, 4; add.s64 %rd7, %rd1, %rd6;\n"
-                                "ld.global.u32 %r8, [%rd7];\n"                    // scattered
-                                "add.u32 %r8, %r8, %r7; st.global.u32 [%rd3], %r8; ret;");
+    struct warp w = warp_kernel("", INDEX "mul.wide.s32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;\n"
+                                          "ld.global.u32 %r6, [%rd3];\n" // neighbours
+                                          "mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd1, %rd4;\n"
+                                          "ld.global.u32 %r7, [%rd5];\n" // uniform
+                                          "mul.wide.u32 %rd6, %r6, 4; add.s64 %rd7, %rd1, %rd6;\n"
+                                          "ld.global.u32 %r8, [%rd7];\n" // scattered
+                                          "add.u32 %r8, %r8, %r7; st.global.u32 [%rd3], %r8; ret;");
     struct accesses ld = count_accesses(&w, IR_ld), st = count_accesses(&w, IR_st);
     // Each block is there twice: for all lanes and for some.
     cr_assert(ld.affine == 2 && ld.uniform == 2 && ld.varying == 2);
@@ -113,8 +112,9 @@ Test(ir_warp, strides_of_arithmetic)
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *body;
-        cr_assert(asprintf(&body, "%s setp.eq.u32 %%p1, %%r3, %%r5; %s\nadd.s64 %%rd3, %%rd1, %%rd2; "
-                                  "ld.global.u8 %%r7, [%%rd3]; st.global.u32 [%%rd1], %%r7; ret;",
+        cr_assert(asprintf(&body,
+                           "%s setp.eq.u32 %%p1, %%r3, %%r5; %s\nadd.s64 %%rd3, %%rd1, %%rd2; "
+                           "ld.global.u8 %%r7, [%%rd3]; st.global.u32 [%%rd1], %%r7; ret;",
                            INDEX, cases[i].body) > 0);
         struct warp w = warp_kernel("", body);
         struct accesses ld = count_accesses(&w, IR_ld);
@@ -130,13 +130,13 @@ Test(ir_warp, strides_of_arithmetic)
 
 Test(ir_warp, a_grid_stride_loop_keeps_its_counter_and_pointer_affine)
 {
-    struct warp w =
-        warp_kernel("", INDEX "mov.u32 %r6, 0; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;\n"
-                              "setp.ge.u32 %p1, %r4, %r5; @%p1 bra DONE;\n"
-                              "LOOP: ld.global.u32 %r7, [%rd3]; add.u32 %r6, %r6, %r7;\n"
-                              "mul.wide.u32 %rd4, %r2, 4; add.s64 %rd3, %rd3, %rd4;\n"
-                              "add.u32 %r4, %r4, %r2; setp.lt.u32 %p1, %r4, %r5; @%p1 bra LOOP;\n"
-                              "DONE: st.global.u32 [%rd1], %r6; ret;");
+    struct warp w = warp_kernel(
+        "", INDEX "mov.u32 %r6, 0; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;\n"
+                  "setp.ge.u32 %p1, %r4, %r5; @%p1 bra DONE;\n"
+                  "LOOP: ld.global.u32 %r7, [%rd3]; add.u32 %r6, %r6, %r7;\n"
+                  "mul.wide.u32 %rd4, %r2, 4; add.s64 %rd3, %rd3, %rd4;\n"
+                  "add.u32 %r4, %r4, %r2; setp.lt.u32 %p1, %r4, %r5; @%p1 bra LOOP;\n"
+                  "DONE: st.global.u32 [%rd1], %r6; ret;");
     struct accesses ld = count_accesses(&w, IR_ld);
     cr_assert(ld.affine == 2 && ld.varying == 0 && ld.stride == 4);
     drop_warp(&w);
@@ -145,11 +145,12 @@ Test(ir_warp, a_grid_stride_loop_keeps_its_counter_and_pointer_affine)
 Test(ir_warp, a_counter_that_lanes_leave_with_is_varying)
 {
     // %r6 is needed behind the loop by lanes that left it in different rounds.
-    struct warp w = warp_kernel("", INDEX "mov.u32 %r6, 0;\n"
-                                          "LOOP: add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, %r3;\n"
-                                          "@%p1 bra LOOP;\n"
-                                          "mul.wide.u32 %rd2, %r6, 4; add.s64 %rd3, %rd1, %rd2;\n"
-                                          "ld.global.u32 %r7, [%rd3]; st.global.u32 [%rd1], %r7; ret;");
+    struct warp w =
+        warp_kernel("", INDEX "mov.u32 %r6, 0;\n"
+                              "LOOP: add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, %r3;\n"
+                              "@%p1 bra LOOP;\n"
+                              "mul.wide.u32 %rd2, %r6, 4; add.s64 %rd3, %rd1, %rd2;\n"
+                              "ld.global.u32 %r7, [%rd3]; st.global.u32 [%rd1], %r7; ret;");
     struct accesses ld = count_accesses(&w, IR_ld);
     cr_assert(ld.varying == 2);
     drop_warp(&w);
@@ -177,15 +178,23 @@ Test(ir_warp, whole_warps_do_not_part)
 
 Test(ir_warp, what_is_refused)
 {
-    refused("", INDEX "setp.ge.u32 %p1, %r3, 5; @%p1 bra OVER;\n"
-                      "shfl.sync.bfly.b32 %r4, %r4, 1, 31, -1;\n"
-                      "OVER: st.global.u32 [%rd1], %r4; ret;", "may have parted");
-    refused("", INDEX "WAIT: ld.volatile.global.u32 %r6, [%rd1]; setp.eq.u32 %p1, %r6, 0;\n"
-                      "@%p1 bra WAIT; ret;", "spin");
+    refused("",
+            INDEX "setp.ge.u32 %p1, %r3, 5; @%p1 bra OVER;\n"
+                  "shfl.sync.bfly.b32 %r4, %r4, 1, 31, -1;\n"
+                  "OVER: st.global.u32 [%rd1], %r4; ret;",
+            "may have parted");
+    refused("",
+            INDEX "WAIT: ld.volatile.global.u32 %r6, [%rd1]; setp.eq.u32 %p1, %r6, 0;\n"
+                  "@%p1 bra WAIT; ret;",
+            "spin");
     refused("", INDEX "bar.sync %r3, 32; ret;", "different barriers");
-    refused("", "mov.b128 %q1, {%rd1, %rd1}; mov.b128 {%rd1, %rd2}, %q1; st.global.u64 [%rd2], %rd1; "
-                "ret;", "128-bit");
+    refused("",
+            "mov.b128 %q1, {%rd1, %rd1}; mov.b128 {%rd1, %rd2}, %q1; st.global.u64 [%rd2], %rd1; "
+            "ret;",
+            "128-bit");
     refused("", "nanosleep.u32 20; ret;", "nanosleep");
-    refused("", INDEX "ts: .branchtargets A, B; setp.eq.u32 %p1, %r3, 0; selp.b32 %r6, 0, 1, %p1;\n"
-                      "brx.idx %r6, ts; A: st.global.u32 [%rd1], %r3; B: ret;", "table");
+    refused("",
+            INDEX "ts: .branchtargets A, B; setp.eq.u32 %p1, %r3, 0; selp.b32 %r6, 0, 1, %p1;\n"
+                  "brx.idx %r6, ts; A: st.global.u32 [%rd1], %r3; B: ret;",
+            "table");
 }

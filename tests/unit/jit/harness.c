@@ -31,6 +31,12 @@ struct exec_block {
 
 static _Thread_local char message[1024];
 static bool quick_compiles;
+static unsigned warp_lanes = 32;
+
+void harness_warp_lanes(unsigned lanes)
+{
+    warp_lanes = lanes;
+}
 
 void harness_quick(bool quick)
 {
@@ -95,7 +101,7 @@ static int make_variables(struct harness *h)
 // Warp form: 0, or -1 when there is none.
 static int compile_warp(struct harness *h, uint32_t index)
 {
-    struct jit_options options = {.lanes = 32, .quick = quick_compiles};
+    struct jit_options options = {.lanes = warp_lanes, .quick = quick_compiles};
     return jit_engine_table.compile(h->program, index, &options, &h->warp, message,
                                     sizeof(message));
 }
@@ -473,7 +479,7 @@ static int schedule_warps(struct exec_ctx *ctx, const struct jit_kernel *kernel,
 
 static int run_warps(struct harness *h, struct exec_ctx *ctx)
 {
-    uint32_t n = (ctx->block_threads + 31) / 32;
+    uint32_t lanes = h->warp->lanes, n = (ctx->block_threads + lanes - 1) / lanes;
     struct exec_thread *warps = calloc(n, sizeof(struct exec_thread));
     size_t local = (h->warp->local_size + 127) / 64 * 64;
     size_t frame = ((size_t)h->warp->frame_size + 127) / 64 * 64;
@@ -481,7 +487,7 @@ static int run_warps(struct harness *h, struct exec_ctx *ctx)
     memset(memory, 0xa5, n * (local + frame));
     for (uint32_t i = 0; i < n; i++) {
         struct exec_thread *t = &warps[i];
-        t->linear = 32 * i;
+        t->linear = lanes * i;
         t->tid[0] = t->linear % ctx->ntid[0];
         t->tid[1] = t->linear / ctx->ntid[0] % ctx->ntid[1];
         t->tid[2] = t->linear / ctx->ntid[0] / ctx->ntid[1];
@@ -525,7 +531,8 @@ static int run_block(struct harness *h, struct exec_ctx *ctx)
     if (sigsetjmp(block.leave, 0) != 0) {
         return -1;
     }
-    bool rows = ctx->ntid[0] % 32 == 0 || ctx->ntid[1] * ctx->ntid[2] == 1;
+    bool rows = h->warp != NULL &&
+                (ctx->ntid[0] % h->warp->lanes == 0 || ctx->ntid[1] * ctx->ntid[2] == 1);
     if (h->warp != NULL && rows && !h->one_lane) {
         if (h->warp->block == NULL) {
             return run_warps(h, ctx);

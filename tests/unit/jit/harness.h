@@ -20,6 +20,7 @@ const char *harness_message(void); // why the last compile or run failed
 // kernel has no warp form. With HARNESS_LANES=32 in the environment harness_compile does this where
 // there is one.
 struct harness *harness_compile_warp(const char *ptx, const char *name);
+void harness_warp_lanes(unsigned lanes); // of the warp forms compiled from now on: 32, 16 or 8
 void harness_quick(bool quick); // compile with hardly any optimisation from now on
 // Which form runs from now on: 1 or 32 lanes.
 void harness_choose(struct harness *h, unsigned lanes);
