@@ -594,6 +594,7 @@ int emit_unit(const struct ir_unit *unit, const struct emit_options *options, LL
     struct emit e = {.unit = unit,
                      .lanes = unit->functions[0]->lanes,
                      .f16c_host = options->f16c,
+                     .outline_masked = options->outline_masked,
                      .module = module,
                      .message = message,
                      .message_size = message_size};

@@ -48,7 +48,7 @@ struct emit_types {
 
 struct emit {
     const struct ir_unit *unit;
-    bool f16c_host;
+    bool f16c_host, outline_masked; // see struct emit_options
     LLVMContextRef cx;
     LLVMModuleRef module;
     LLVMBuilderRef b;  // where code goes
@@ -142,7 +142,8 @@ void emit_set_string_attribute(struct emit *e, LLVMValueRef fn, const char *name
                                const char *value);
 bool emit_sreg(struct emit *e, const struct ir_inst *inst);
 
-// ---- warp form. warp.c: modes, values of 32 lanes; warp_memory.c; warp_ops.c
+// ---- warp form. warp.c: modes, values of 32 lanes; warp_memory.c; warp_masked.c;
+// warp_ops.c
 void warp_init_types(struct emit *e);
 bool warp_mode(struct emit *e, bool vector); // returns the old mode
 bool warp_is_varying(const struct emit *e, const struct ir_operand *operand);
@@ -160,6 +161,12 @@ void warp_serial(struct emit *e, const struct ir_inst *inst, LLVMValueRef mask);
 void warp_last_lane(struct emit *e, const struct ir_inst *inst, LLVMValueRef mask);
 void warp_instruction(struct emit *e, const struct ir_inst *inst);
 LLVMValueRef warp_helper(struct emit *e, LLVMValueRef fn, LLVMValueRef *args);
+// Masked access of a vector at one address, or of each element at its own (`at` a vector).
+// Elements of lanes that are missing read as 0.
+LLVMValueRef warp_masked_load(struct emit *e, LLVMTypeRef vector, LLVMValueRef at, unsigned align,
+                              LLVMValueRef mask);
+void warp_masked_store(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align,
+                       LLVMValueRef mask);
 bool warp_memory(struct emit *e, const struct ir_inst *inst);
 bool warp_operation(struct emit *e, const struct ir_inst *inst);
 void emit_one(struct emit *e, const struct ir_inst *inst); // emit.c: one operation by its family
@@ -201,7 +208,8 @@ LLVMValueRef emit_stack_used(struct emit *e); // bytes of host stack since the e
 
 // ---- emit.c
 struct emit_options {
-    bool f16c;      // the host converts halves (else integer sequences are emitted)
+    bool f16c;           // the host converts halves (else integer sequences are emitted)
+    bool outline_masked; // masked accesses are functions of the module (warp_masked.c)
 };
 struct emit_result {
     bool has_block;

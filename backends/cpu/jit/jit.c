@@ -117,7 +117,8 @@ static int load(struct work *w, LLVMMemoryBufferRef object, const struct emit_re
 
 static int compile_module(struct work *w)
 {
-    struct emit_options options = {.f16c = orc_has_feature("f16c")};
+    struct emit_options options = {.f16c = orc_has_feature("f16c"),
+                                   .outline_masked = w->options->quick};
     struct emit_result made;
     if (emit_unit(w->unit, &options, w->cx, w->module, &made, w->message, w->message_size) != 0) {
         return -1;

@@ -132,10 +132,12 @@ const char *orc_recipe(size_t instructions)
                                                : least_pipeline;
 }
 
+// SIZE_MAX: as fast as it goes, whatever comes out (struct jit_options.quick).
 static LLVMTargetMachineRef make_machine(size_t instructions)
 {
-    LLVMCodeGenOptLevel level =
-        instructions > 10 * SHORT_EFFORT ? LLVMCodeGenLevelLess : LLVMCodeGenLevelDefault;
+    LLVMCodeGenOptLevel level = instructions == SIZE_MAX           ? LLVMCodeGenLevelNone
+                                : instructions > 10 * SHORT_EFFORT ? LLVMCodeGenLevelLess
+                                                                   : LLVMCodeGenLevelDefault;
     return LLVMCreateTargetMachine(host_target, host_triple, host_cpu, host_features, level,
                                    LLVMRelocPIC, LLVMCodeModelJITDefault);
 }

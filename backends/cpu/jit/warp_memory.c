@@ -129,14 +129,6 @@ static LLVMValueRef pointers(struct emit *e, const struct access *a)
     return LLVMBuildIntToPtr(e->b, v, LLVMVectorType(e->ptr, e->lanes), "");
 }
 
-static LLVMValueRef call_masked(struct emit *e, const char *name, LLVMTypeRef *types,
-                                LLVMValueRef *args, unsigned count)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, types, 2);
-    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->cx, id, types, 2), fn, args, count, "");
-}
-
 static LLVMValueRef shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const uint32_t *order,
                             unsigned count)
 {
@@ -172,10 +164,7 @@ static void load_row(struct emit *e, const struct access *a, LLVMValueRef *ret)
     if (a->all) {
         v = emit_load(e, type, at, 0, align);
     } else {
-        LLVMTypeRef types[2] = {type, e->ptr};
-        LLVMValueRef args[4] = {at, emit_int(e, 32, align), element_mask(e, a),
-                                LLVMConstNull(type)};
-        v = call_masked(e, "llvm.masked.load", types, args, 4);
+        v = warp_masked_load(e, type, at, align, element_mask(e, a));
     }
     for (unsigned k = 0; k < a->count; k++) {
         uint32_t order[EMIT_LANES];
@@ -199,12 +188,9 @@ static void gather(struct emit *e, const struct access *a, LLVMValueRef *ret)
 {
     LLVMTypeRef type = LLVMVectorType(emit_element_type(e, a->inst->type), e->lanes);
     LLVMValueRef at = pointers(e, a), lanes = warp_mask_lanes(e, a->mask);
-    LLVMTypeRef types[2] = {type, LLVMTypeOf(at)};
     for (unsigned k = 0; k < a->count; k++) {
-        LLVMValueRef args[4] = {pointers_at(e, at, (uint64_t)k * a->bytes),
-                                emit_int(e, 32, emit_element_align(a->inst)), lanes,
-                                LLVMConstNull(type)};
-        ret[k] = call_masked(e, "llvm.masked.gather", types, args, 4);
+        ret[k] = warp_masked_load(e, type, pointers_at(e, at, (uint64_t)k * a->bytes),
+                                  emit_element_align(a->inst), lanes);
     }
 }
 
@@ -321,19 +307,15 @@ static void store_row(struct emit *e, const struct access *a, LLVMValueRef *valu
         emit_store(e, v, at, 0, align);
         return;
     }
-    LLVMTypeRef types[2] = {LLVMTypeOf(v), e->ptr};
-    LLVMValueRef args[4] = {v, at, emit_int(e, 32, align), element_mask(e, a)};
-    call_masked(e, "llvm.masked.store", types, args, 4);
+    warp_masked_store(e, v, at, align, element_mask(e, a));
 }
 
 static void scatter(struct emit *e, const struct access *a, LLVMValueRef *values)
 {
     LLVMValueRef at = pointers(e, a), lanes = warp_mask_lanes(e, a->mask);
-    LLVMTypeRef types[2] = {LLVMTypeOf(values[0]), LLVMTypeOf(at)};
     for (unsigned k = 0; k < a->count; k++) {
-        LLVMValueRef args[4] = {values[k], pointers_at(e, at, (uint64_t)k * a->bytes),
-                                emit_int(e, 32, emit_element_align(a->inst)), lanes};
-        call_masked(e, "llvm.masked.scatter", types, args, 4);
+        warp_masked_store(e, values[k], pointers_at(e, at, (uint64_t)k * a->bytes),
+                          emit_element_align(a->inst), lanes);
     }
 }
 
