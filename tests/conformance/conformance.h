@@ -18,16 +18,12 @@
 
 #include <criterion/criterion.h>
 
+#include "capabilities.h"
+
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-// A test that launches kernels or loads code: left out of builds without the compiler
-// (-Dkernels=disabled), where everything else of the suite still runs.
-#ifdef NO_KERNELS
-#define KERNEL_TEST(suite, name, ...) \
-    static void __attribute__((unused)) suite##_##name##_needs_kernels(void)
-#else
-#define KERNEL_TEST Test
-#endif
+// A test that launches kernels. What else it needs is named by Test(…, .data = NEEDS("kernels …")).
+#define KERNEL_TEST(suite, name, ...) Test(suite, name, .data = NEEDS("kernels"), ##__VA_ARGS__)
 
 // The call must answer `code`.
 #define EXPECT(code, call)                                                               \

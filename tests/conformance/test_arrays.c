@@ -4,7 +4,7 @@
 // either side, queries, freeing, memory accounting, and their errors.
 #include "conformance.h"
 
-TestSuite(arrays, .timeout = 60);
+TestSuite(arrays, .timeout = 60, .data = NEEDS("arrays"));
 
 static const struct cudaChannelFormatDesc u8 = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
 static const struct cudaChannelFormatDesc f32 = {32, 0, 0, 0, cudaChannelFormatKindFloat};
@@ -454,7 +454,7 @@ Test(arrays, copies_in_three_dimensions)
     free(back);
 }
 
-Test(arrays, copies_between_devices)
+Test(arrays, copies_between_devices, .data = NEEDS("peers"))
 {
     if (device_count() < 2) {
         cr_skip_test("needs two devices");

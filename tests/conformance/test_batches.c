@@ -310,7 +310,7 @@ static struct cudaMemcpy3DOperand in_array(cudaArray_t array, size_t x, size_t y
 }
 
 // Sizes and offsets count elements once an array takes part.
-Test(batches, boxes_of_arrays)
+Test(batches, boxes_of_arrays, .data = NEEDS("arrays"))
 {
     enum { W = 6, H = 5, D = 2, ROW = 8 };
     static int in[D][H][ROW], out[D][H][W];

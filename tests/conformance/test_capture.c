@@ -153,7 +153,7 @@ Test(capture, memory_is_read_at_launch, .init = setup)
     OK(cudaFree(data));
 }
 
-KERNEL_TEST(capture, each_operation_is_one_node, .init = setup)
+Test(capture, each_operation_is_one_node, .init = setup, .data = NEEDS("ptx"))
 {
     int *data, host[64];
     size_t pitch;

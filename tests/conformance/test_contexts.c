@@ -332,7 +332,7 @@ Test(contexts, events_of_a_context)
 }
 
 // However many blocks a kernel has: a context of one multiprocessor is one thread.
-KERNEL_TEST(contexts, blocks_stay_inside)
+Test(contexts, blocks_stay_inside, .data = NEEDS("ptx partitions"))
 {
     enum { BLOCKS = 4096 };
     cudaDevResource sms = device_sms(), part;

@@ -186,7 +186,7 @@ Test(copies, three_dimensions)
     OK(cudaFree(box.ptr));
 }
 
-Test(copies, peers)
+Test(copies, peers, .data = NEEDS("peers"))
 {
     int last = device_count() - 1, value = 77, back = 0;
     void *a = NULL, *b = NULL;
@@ -206,7 +206,7 @@ Test(copies, peers)
     EXPECT(cudaErrorInvalidDevice, cudaMemcpyPeer(b, 99, a, 0, sizeof value));
 }
 
-KERNEL_TEST(copies, symbols)
+Test(copies, symbols, .data = NEEDS("ptx"))
 {
     int value = 0;
     void *address = NULL;
@@ -243,7 +243,7 @@ KERNEL_TEST(copies, symbols)
 }
 
 // Every device has its own copy of a __device__ variable.
-KERNEL_TEST(copies, symbols_are_per_device)
+Test(copies, symbols_are_per_device, .data = NEEDS("ptx"))
 {
     int count = device_count(), value;
     kernels_register();

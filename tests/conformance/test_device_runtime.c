@@ -101,7 +101,7 @@ static void run(int parent, int *ret_words)
     OK(cudaFree(data));
 }
 
-KERNEL_TEST(device_runtime, child_runs_before_parent_is_complete)
+Test(device_runtime, child_runs_before_parent_is_complete, .data = NEEDS("ptx device_runtime"))
 {
     int words[32];
     run(PARENT_NEW, words);
@@ -111,7 +111,7 @@ KERNEL_TEST(device_runtime, child_runs_before_parent_is_complete)
     cr_assert(words[8] == 0 && words[16] == cudaSuccess);
 }
 
-KERNEL_TEST(device_runtime, synchronize_in_kernel_of_old_programs)
+Test(device_runtime, synchronize_in_kernel_of_old_programs, .data = NEEDS("ptx device_runtime"))
 {
     int words[32];
     run(PARENT_OLD, words);
@@ -119,7 +119,7 @@ KERNEL_TEST(device_runtime, synchronize_in_kernel_of_old_programs)
     cr_assert(words[18] == 5, "the kernel saw %d", words[18]);
 }
 
-KERNEL_TEST(device_runtime, buffer_without_kernel)
+Test(device_runtime, buffer_without_kernel, .data = NEEDS("ptx device_runtime"))
 {
     int words[32];
     run(PARENT_PLAIN, words);
@@ -129,7 +129,7 @@ KERNEL_TEST(device_runtime, buffer_without_kernel)
     }
 }
 
-KERNEL_TEST(device_runtime, wrong_kernel_and_wrong_buffer)
+Test(device_runtime, wrong_kernel_and_wrong_buffer, .data = NEEDS("ptx device_runtime"))
 {
     int words[32];
     run(PARENT_WRONG, words);

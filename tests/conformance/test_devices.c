@@ -184,7 +184,7 @@ Test(devices, flags)
     EXPECT(cudaErrorInvalidValue, cudaGetDeviceFlags(NULL));
 }
 
-Test(devices, peers)
+Test(devices, peers, .data = NEEDS("peers"))
 {
     int can = -1;
     int count = device_count();
@@ -207,7 +207,7 @@ Test(devices, peers)
     EXPECT(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(1));
 }
 
-Test(devices, links_between_devices)
+Test(devices, links_between_devices, .data = NEEDS("peers"))
 {
     int value = -1;
     const int last = device_count();

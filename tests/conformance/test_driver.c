@@ -5,7 +5,7 @@
 // memory.
 #include "driver_functions.h"
 
-TestSuite(driver, .timeout = 60);
+TestSuite(driver, .timeout = 60, .data = NEEDS("driver"));
 
 static const char text[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
                            ".visible .global .align 4 .u32 counter = 41;\n"
@@ -251,7 +251,7 @@ Test(driver, contexts)
     CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuDevicePrimaryCtxRetain()(NULL, 0));
 }
 
-KERNEL_TEST(driver, modules_and_launches)
+Test(driver, modules_and_launches, .data = NEEDS("ptx"))
 {
     CUmodule module = NULL;
     CUfunction add = NULL;
@@ -305,7 +305,7 @@ KERNEL_TEST(driver, modules_and_launches)
     CU_EXPECT(CUDA_ERROR_INVALID_VALUE, get_cuModuleLoadData()(NULL, text));
 }
 
-KERNEL_TEST(driver, linker)
+Test(driver, linker, .data = NEEDS("ptx"))
 {
     CUlinkState state = NULL;
     CUmodule module = NULL;

@@ -3,7 +3,7 @@
 // Objects of the driver API: tensor maps, graphs, pools, arrays and textures, external memory.
 #include "driver_functions.h"
 
-TestSuite(driver_objects, .timeout = 60);
+TestSuite(driver_objects, .timeout = 60, .data = NEEDS("driver"));
 
 #if CUDART_VERSION >= 12000
 // ---- tensor maps ----
@@ -252,7 +252,7 @@ static const char reader[] =
     "  tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd0, {%f4, %f5}];\n"
     "  st.global.f32 [%rd1], %f0; ret; }\n";
 
-KERNEL_TEST(driver_objects, arrays_and_textures)
+Test(driver_objects, arrays_and_textures, .data = NEEDS("ptx textures"))
 {
     enum { W = 8, H = 4 };
     CUarray array = NULL;

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-TestSuite(driver_virtual, .timeout = 60);
+TestSuite(driver_virtual, .timeout = 60, .data = NEEDS("driver virtual_memory"));
 
 static CUmemAllocationProp on_device(int device, CUmemAllocationHandleType handle)
 {
@@ -80,7 +80,7 @@ Test(driver_virtual, memory_is_mapped_twice)
     cr_assert(attributes.type == cudaMemoryTypeUnregistered);
 }
 
-KERNEL_TEST(driver_virtual, kernels_use_mapped_memory)
+Test(driver_virtual, kernels_use_mapped_memory, .data = NEEDS("ptx"))
 {
     CUmemGenericAllocationHandle memory[3];
     CUmemAllocationProp prop = on_device(0, 0);
@@ -109,7 +109,7 @@ KERNEL_TEST(driver_virtual, kernels_use_mapped_memory)
     CU_OK(get_cuMemAddressFree()(range, 64 * MIB));
 }
 
-KERNEL_TEST(driver_virtual, access_faults)
+Test(driver_virtual, access_faults, .data = NEEDS("ptx faults"))
 {
     CUmemGenericAllocationHandle memory = 0;
     CUmemAllocationProp prop = on_device(0, 0);
@@ -226,7 +226,7 @@ Test(driver_virtual, memory_travels_by_descriptor)
 
 // ---- values as signals ----
 
-Test(driver_virtual, a_stream_waits_for_a_value)
+Test(driver_virtual, a_stream_waits_for_a_value, .data = NEEDS("stream_values"))
 {
     cudaStream_t waiting, writing;
     unsigned *flag = NULL, *out = NULL;
@@ -268,7 +268,7 @@ Test(driver_virtual, a_stream_waits_for_a_value)
 }
 
 // More streams wait than there are workers; each is released by the next.
-Test(driver_virtual, many_streams_wait)
+Test(driver_virtual, many_streams_wait, .data = NEEDS("stream_values"))
 {
     enum { STREAMS = 40 };
     cudaStream_t streams[STREAMS];
@@ -287,7 +287,7 @@ Test(driver_virtual, many_streams_wait)
     cr_assert(flags[STREAMS] == 1);
 }
 
-Test(driver_virtual, batches_of_values)
+Test(driver_virtual, batches_of_values, .data = NEEDS("stream_values"))
 {
     cudaStream_t stream;
     unsigned *flag = NULL;

@@ -102,7 +102,7 @@ KERNEL_TEST(errors, not_ready_is_no_last_error)
     cr_assert(result == 5);
 }
 
-KERNEL_TEST(errors, fault_is_sticky)
+Test(errors, fault_is_sticky, .data = NEEDS("ptx faults"))
 {
     void *p = NULL;
     kernels_register();
@@ -115,7 +115,7 @@ KERNEL_TEST(errors, fault_is_sticky)
     cr_assert(strcmp(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress") == 0);
 }
 
-KERNEL_TEST(errors, trap_is_a_launch_failure)
+Test(errors, trap_is_a_launch_failure, .data = NEEDS("ptx faults"))
 {
     kernels_register();
     OK(kernel_launch(KERNEL_TRAP, 1, 1, NULL, 0, 0));

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-TestSuite(external, .timeout = 120, .init = kernels_register);
+TestSuite(external, .timeout = 120, .init = kernels_register, .data = NEEDS("external"));
 
 enum { SIZE = 256 << 10 };
 

@@ -284,7 +284,7 @@ KERNEL_TEST(graph_exec, gone_after_a_reset, .init = setup)
     OK(cudaDeviceSynchronize());
 }
 
-KERNEL_TEST(graph_exec, a_fault_ends_the_launch, .init = setup)
+Test(graph_exec, a_fault_ends_the_launch, .init = setup, .data = NEEDS("ptx faults"))
 {
     struct gate gate = {.open = 1};
     cudaGraph_t graph = new_graph();

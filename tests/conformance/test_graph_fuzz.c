@@ -7,7 +7,7 @@
 // operations in the order of the list.
 #include "graphs.h"
 
-TestSuite(graph_fuzz, .timeout = 120);
+TestSuite(graph_fuzz, .timeout = 120, .data = NEEDS("kernels"));
 
 enum { REGIONS = 6, SIZE = 48, OPS_MAX = 24, PARTS_MAX = 3, STREAMS = 3 };
 
@@ -449,12 +449,12 @@ static void fuzz(bool captured, uint64_t first, uint64_t count)
     }
 }
 
-KERNEL_TEST(graph_fuzz, built_by_hand)
+Test(graph_fuzz, built_by_hand)
 {
     fuzz(false, 1, 300);
 }
 
-KERNEL_TEST(graph_fuzz, captured)
+Test(graph_fuzz, captured)
 {
     fuzz(true, 1000, 300);
 }

@@ -172,7 +172,7 @@ static cudaGraphNode_t add_given(cudaGraph_t graph, struct cudaGraphNodeParams *
     return node;
 }
 
-KERNEL_TEST(graph_kinds, all_types_by_one_function)
+Test(graph_kinds, all_types_by_one_function, .data = NEEDS("ptx conditionals"))
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), inner = new_graph(), child;
@@ -292,7 +292,7 @@ Test(graph_kinds, child_that_is_moved)
 // ---- conditional nodes (12.3; else, switch 12.8) ----
 
 #if CUDART_VERSION >= 12080
-KERNEL_TEST(graph_kinds, conditionals)
+Test(graph_kinds, conditionals, .data = NEEDS("ptx conditionals"))
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), foreign = new_graph(), body;

@@ -4,7 +4,7 @@
 #include "graph_exec.h"
 
 TestSuite(graph_memory, .timeout = 60);
-TestSuite(graph_conditions, .timeout = 60);
+TestSuite(graph_conditions, .timeout = 60, .data = NEEDS("ptx conditionals"));
 
 static uint64_t attribute(enum cudaGraphMemAttributeType type)
 {
@@ -197,7 +197,7 @@ static void set_number(int *to, int value)
     OK(cudaStreamSynchronize(stream));
 }
 
-KERNEL_TEST(graph_conditions, if_node, .init = setup_conditions)
+Test(graph_conditions, if_node, .init = setup_conditions)
 {
     cudaGraph_t graph = new_graph(), body;
     cudaGraphExec_t exec;
@@ -217,7 +217,7 @@ KERNEL_TEST(graph_conditions, if_node, .init = setup_conditions)
     OK(cudaGraphDestroy(graph));
 }
 
-KERNEL_TEST(graph_conditions, while_node_inside_a_while_node, .init = setup_conditions)
+Test(graph_conditions, while_node_inside_a_while_node, .init = setup_conditions)
 {
     cudaGraph_t graph = new_graph(), outer_body, inner_body;
     cudaGraphExec_t exec;
@@ -247,7 +247,7 @@ KERNEL_TEST(graph_conditions, while_node_inside_a_while_node, .init = setup_cond
 }
 
 #if CUDART_VERSION >= 12080
-KERNEL_TEST(graph_conditions, else_and_switch, .init = setup_conditions)
+Test(graph_conditions, else_and_switch, .init = setup_conditions)
 {
     cudaGraph_t graph = new_graph(), two[2], cases[3];
     cudaGraphExec_t exec;
@@ -275,7 +275,7 @@ KERNEL_TEST(graph_conditions, else_and_switch, .init = setup_conditions)
 }
 #endif
 
-KERNEL_TEST(graph_conditions, unused_handle, .init = setup_conditions)
+Test(graph_conditions, unused_handle, .init = setup_conditions)
 {
     cudaGraph_t graph = new_graph();
     cudaGraphExec_t exec;
@@ -291,7 +291,7 @@ KERNEL_TEST(graph_conditions, unused_handle, .init = setup_conditions)
 }
 
 // A handle means something only in the graph that it was made for.
-KERNEL_TEST(graph_conditions, foreign_handle, .init = setup_conditions)
+Test(graph_conditions, foreign_handle, .init = setup_conditions)
 {
     cudaGraph_t graph = new_graph(), other = new_graph(), body;
     cudaGraphExec_t exec;

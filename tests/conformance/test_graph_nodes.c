@@ -136,7 +136,7 @@ KERNEL_TEST(graph_nodes, kernel_errors)
     OK(cudaGraphDestroy(graph));
 }
 
-KERNEL_TEST(graph_nodes, kernel_attributes)
+Test(graph_nodes, kernel_attributes, .data = NEEDS("kernels cooperative"))
 {
     kernels_register();
     cudaGraph_t graph = new_graph(), clone;
@@ -277,7 +277,7 @@ KERNEL_TEST(graph_nodes, device_reset)
 
 // ---- copies ----
 
-KERNEL_TEST(graph_nodes, copies)
+Test(graph_nodes, copies, .data = NEEDS("ptx"))
 {
     kernels_register();
     cudaGraph_t graph = new_graph();
@@ -355,7 +355,7 @@ KERNEL_TEST(graph_nodes, copies)
     OK(cudaFree(memory));
 }
 
-Test(graph_nodes, copies_with_arrays)
+Test(graph_nodes, copies_with_arrays, .data = NEEDS("arrays"))
 {
     cudaGraph_t graph = new_graph(), clone;
     cudaGraphNode_t node, cloned;
@@ -494,7 +494,7 @@ Test(graph_nodes, events)
     OK(cudaGraphDestroy(graph));
 }
 
-Test(graph_nodes, external_semaphores)
+Test(graph_nodes, external_semaphores, .data = NEEDS("external"))
 {
     cudaGraph_t graph = new_graph(), clone;
     cudaGraphNode_t node[2], other, empty = empty_node(graph, NULL, 0);

@@ -69,7 +69,7 @@ static struct cudaMemcpy3DParms line(void *dst, const void *src, size_t size,
                                       .kind = kind};
 }
 
-KERNEL_TEST(graph_update, copy_set_host_nodes, .init = setup)
+Test(graph_update, copy_set_host_nodes, .init = setup, .data = NEEDS("ptx"))
 {
     int *values, one = 0, two = 0;
     cudaGraph_t graph = new_graph();
@@ -285,7 +285,7 @@ KERNEL_TEST(graph_update, result_codes, .init = setup)
     OK(cudaFreeHost(pinned));
 }
 
-KERNEL_TEST(graph_update, cooperative_attribute, .init = setup)
+Test(graph_update, cooperative_attribute, .init = setup, .data = NEEDS("kernels cooperative"))
 {
 #if CUDART_VERSION >= 11080
     cudaGraph_t graph = adding(), next = new_graph();

@@ -80,7 +80,7 @@ ROLE(adder)
     }
 }
 
-KERNEL_TEST(ipc, memory_of_every_size)
+Test(ipc, memory_of_every_size, .data = NEEDS("kernels ipc"))
 {
     static const size_t sizes[] = {INTS * sizeof(int), 64 << 10, 200 << 10, 3 << 20, 70 << 20};
     struct process child = process_start("adder");
@@ -112,7 +112,7 @@ KERNEL_TEST(ipc, memory_of_every_size)
     process_finish(&child);
 }
 
-KERNEL_TEST(ipc, memory_of_another_device)
+Test(ipc, memory_of_another_device, .data = NEEDS("kernels ipc"))
 {
     if (device_count() < 2) {
         cr_skip_test("one device");
@@ -132,7 +132,7 @@ KERNEL_TEST(ipc, memory_of_another_device)
     OK(cudaFree(base));
 }
 
-KERNEL_TEST(ipc, memory_that_is_written_while_it_is_exported)
+Test(ipc, memory_that_is_written_while_it_is_exported, .data = NEEDS("kernels ipc"))
 {
     enum { N = 4 << 20, ROUNDS = 200 };
     for (int turn = 0; turn < 3; turn++) {
@@ -157,7 +157,7 @@ KERNEL_TEST(ipc, memory_that_is_written_while_it_is_exported)
     }
 }
 
-KERNEL_TEST(ipc, exporting_does_not_wait_for_kernels)
+Test(ipc, exporting_does_not_wait_for_kernels, .data = NEEDS("kernels ipc"))
 {
     int *flag = NULL, *data = NULL;
     OK(cudaHostAlloc((void **)&flag, sizeof *flag, cudaHostAllocMapped));
@@ -221,7 +221,7 @@ static int opened_by(const struct process *child, const cudaIpcMemHandle_t *hand
     return code;
 }
 
-Test(ipc, opening_twice_and_too_late)
+Test(ipc, opening_twice_and_too_late, .data = NEEDS("ipc"))
 {
     static const size_t sizes[] = {4096, 1 << 20};
     for (size_t i = 0; i < LENGTH(sizes); i++) {
@@ -259,7 +259,7 @@ Test(ipc, opening_twice_and_too_late)
     }
 }
 
-Test(ipc, memory_errors)
+Test(ipc, memory_errors, .data = NEEDS("ipc"))
 {
     cudaIpcMemHandle_t handle;
     void *data = NULL, *host = NULL, *managed = NULL, *pooled = NULL, *opened = NULL;
@@ -328,7 +328,7 @@ static int files_of_ours(const char *folder)
     return count;
 }
 
-Test(ipc, nothing_is_left_of_killed_processes)
+Test(ipc, nothing_is_left_of_killed_processes, .data = NEEDS("ipc"))
 {
     long before = shared_kilobytes(), during, after = 0;
     struct process owner = process_start("owner");
@@ -357,7 +357,7 @@ Test(ipc, nothing_is_left_of_killed_processes)
     cr_assert(files_of_ours("/dev/shm") == 0);
 }
 
-Test(ipc, fork_children_do_not_write_into_exported_memory)
+Test(ipc, fork_children_do_not_write_into_exported_memory, .data = NEEDS("ipc"))
 {
     void *data = NULL;
     cudaIpcMemHandle_t handle;
@@ -425,7 +425,7 @@ static void make_event(cudaEvent_t *event, cudaIpcEventHandle_t *handle)
     OK(cudaIpcGetEventHandle(handle, *event));
 }
 
-KERNEL_TEST(ipc, events_order_two_processes)
+Test(ipc, events_order_two_processes, .data = NEEDS("kernels ipc_events"))
 {
     for (int late = 0; late < 2; late++) { // exported before or after the record
         struct process child = process_start("waiter");
@@ -492,7 +492,7 @@ ROLE(recorder)
     process_receive(); // until killed
 }
 
-KERNEL_TEST(ipc, a_recorder_that_is_killed_holds_nobody_up)
+Test(ipc, a_recorder_that_is_killed_holds_nobody_up, .data = NEEDS("kernels ipc_events"))
 {
     cudaIpcEventHandle_t handle;
     cudaEvent_t event;
@@ -541,7 +541,7 @@ ROLE(busy)
     }
 }
 
-Test(ipc, processes_killed_at_any_moment_leave_a_usable_event)
+Test(ipc, processes_killed_at_any_moment_leave_a_usable_event, .data = NEEDS("ipc_events"))
 {
     enum { CHILDREN = 3, TURNS = 12 };
     struct event_case given;
@@ -577,7 +577,7 @@ Test(ipc, processes_killed_at_any_moment_leave_a_usable_event)
     OK(cudaFree(data));
 }
 
-Test(ipc, no_descriptors_left)
+Test(ipc, no_descriptors_left, .data = NEEDS("ipc ipc_events"))
 {
     struct rlimit before, none;
     void *data = NULL;
@@ -604,7 +604,7 @@ Test(ipc, no_descriptors_left)
     OK(cudaFree(data));
 }
 
-Test(ipc, event_errors)
+Test(ipc, event_errors, .data = NEEDS("ipc_events"))
 {
     cudaIpcEventHandle_t handle, garbage;
     cudaEvent_t event, plain, opened;

@@ -72,7 +72,7 @@ KERNEL_TEST(launches, limits)
     OK(cudaDeviceSynchronize());
 }
 
-KERNEL_TEST(launches, launch_bounds_hold)
+Test(launches, launch_bounds_hold, .data = NEEDS("ptx"))
 {
     kernels_register();
     OK(kernel_launch(KERNEL_LIMITED, 1, 64, NULL, 0, 0));
@@ -85,7 +85,7 @@ KERNEL_TEST(launches, launch_bounds_hold)
     OK(cudaDeviceSynchronize());
 }
 
-KERNEL_TEST(launches, dynamic_shared_memory)
+Test(launches, dynamic_shared_memory, .data = NEEDS("ptx"))
 {
     enum { N = 96 };
     int *out = NULL, host[N];
@@ -111,7 +111,7 @@ KERNEL_TEST(launches, dynamic_shared_memory)
                                                        (int)p.sharedMemPerBlockOptin + 1));
 }
 
-KERNEL_TEST(launches, function_attributes)
+Test(launches, function_attributes, .data = NEEDS("ptx"))
 {
     struct cudaFuncAttributes a;
     int value;
@@ -128,7 +128,7 @@ KERNEL_TEST(launches, function_attributes)
 }
 
 // ptxVersion is that of the code, binaryVersion that of the device.
-KERNEL_TEST(launches, versions_of_a_function)
+Test(launches, versions_of_a_function, .data = NEEDS("ptx"))
 {
     static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                                ".visible .entry old() { ret; }\n";
@@ -145,7 +145,7 @@ KERNEL_TEST(launches, versions_of_a_function)
     cr_assert(a.binaryVersion == 10 * major + minor, "binaryVersion %d", a.binaryVersion);
 }
 
-KERNEL_TEST(launches, occupancy)
+Test(launches, occupancy, .data = NEEDS("ptx"))
 {
     struct cudaDeviceProp p;
     int blocks = 0, fewer = 0;
@@ -165,7 +165,7 @@ KERNEL_TEST(launches, occupancy)
            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &blocks, 128, 0));
 }
 
-KERNEL_TEST(launches, cooperative_limit)
+Test(launches, cooperative_limit, .data = NEEDS("ptx cooperative"))
 {
     struct cudaDeviceProp p;
     int blocks = 0;
@@ -325,7 +325,7 @@ static void multi(struct cudaLaunchParams *list, void **arguments, cudaStream_t 
     }
 }
 
-KERNEL_TEST(launches, cooperative_on_several_devices)
+Test(launches, cooperative_on_several_devices, .data = NEEDS("ptx cooperative"))
 {
     int *data[2], n = 32, value = 0, can = 0, flag = 0;
     cudaStream_t streams[2], second;

@@ -79,7 +79,7 @@ static unsigned run_read(cudaKernel_t kernel)
     return value;
 }
 
-KERNEL_TEST(libraries, ptx_text_runs)
+Test(libraries, ptx_text_runs, .data = NEEDS("ptx"))
 {
     unsigned *out = NULL, n = 3;
     cudaLibrary_t library = load(text);
@@ -99,7 +99,7 @@ KERNEL_TEST(libraries, ptx_text_runs)
     EXPECT(cudaErrorInvalidResourceHandle, cudaLibraryGetKernel(&add, library, "add"));
 }
 
-KERNEL_TEST(libraries, fat_binary_and_wrapper)
+Test(libraries, fat_binary_and_wrapper, .data = NEEDS("ptx"))
 {
     size_t size = 0;
     unsigned char *image = ptx_image(text, &size);
@@ -120,7 +120,7 @@ KERNEL_TEST(libraries, fat_binary_and_wrapper)
     OK(cudaLibraryUnload(wrapped));
 }
 
-KERNEL_TEST(libraries, kernels_are_listed)
+Test(libraries, kernels_are_listed, .data = NEEDS("ptx"))
 {
     unsigned count = 0;
     cudaKernel_t kernels[8] = {NULL};
@@ -148,7 +148,7 @@ KERNEL_TEST(libraries, kernels_are_listed)
     EXPECT(cudaErrorInvalidResourceHandle, cudaLibraryGetKernel(kernels, NULL, "add"));
 }
 
-KERNEL_TEST(libraries, what_a_kernel_takes)
+Test(libraries, what_a_kernel_takes, .data = NEEDS("ptx"))
 {
     size_t offset = 99, size = 99;
     struct cudaFuncAttributes attributes;
@@ -164,7 +164,7 @@ KERNEL_TEST(libraries, what_a_kernel_takes)
     cr_assert(same == add, "a cudaKernel_t stands for itself");
 }
 
-KERNEL_TEST(libraries, variables)
+Test(libraries, variables, .data = NEEDS("ptx"))
 {
     unsigned *ptr = NULL, value = 100;
     size_t size = 0;
@@ -199,7 +199,7 @@ KERNEL_TEST(libraries, variables)
     cr_assert(attributes.type == cudaMemoryTypeUnregistered, "gone with its library");
 }
 
-KERNEL_TEST(libraries, unified_functions_are_not_there)
+Test(libraries, unified_functions_are_not_there, .data = NEEDS("ptx"))
 {
     void *function = NULL;
     cudaLibrary_t library = load(text);
@@ -209,7 +209,7 @@ KERNEL_TEST(libraries, unified_functions_are_not_there)
     EXPECT(cudaErrorInvalidResourceHandle, cudaLibraryGetUnifiedFunction(&function, NULL, "add"));
 }
 
-KERNEL_TEST(libraries, every_device_has_its_own_variables)
+Test(libraries, every_device_has_its_own_variables, .data = NEEDS("ptx"))
 {
     unsigned *first = NULL, *second = NULL, *shared_first = NULL, *shared_second = NULL;
     size_t size;
@@ -233,7 +233,7 @@ KERNEL_TEST(libraries, every_device_has_its_own_variables)
     OK(cudaLibraryUnload(library));
 }
 
-KERNEL_TEST(libraries, attributes_for_a_device)
+Test(libraries, attributes_for_a_device, .data = NEEDS("ptx"))
 {
     unsigned *out = NULL;
     struct cudaDeviceProp prop;
@@ -264,7 +264,7 @@ KERNEL_TEST(libraries, attributes_for_a_device)
 }
 
 // Kernels that still run when their library goes finish; unloading waits for them.
-KERNEL_TEST(libraries, unloading_waits)
+Test(libraries, unloading_waits, .data = NEEDS("ptx"))
 {
     unsigned *flag = NULL, *out = NULL;
     cudaStream_t stream, other;
@@ -284,7 +284,7 @@ KERNEL_TEST(libraries, unloading_waits)
     cr_assert(*out == 0xffffffffu);
 }
 
-KERNEL_TEST(libraries, reset_loads_anew)
+Test(libraries, reset_loads_anew, .data = NEEDS("ptx"))
 {
     unsigned *ptr = NULL;
     size_t size;
@@ -311,7 +311,7 @@ static cudaError_t load_file(cudaLibrary_t *library, const char *path)
     return cudaLibraryLoadFromFile(library, path, NULL, NULL, 0, NULL, NULL, 0);
 }
 
-KERNEL_TEST(libraries, files)
+Test(libraries, files, .data = NEEDS("ptx"))
 {
     char folder[] = "/tmp/infinirt-libraries-XXXXXX", path[64];
     static const unsigned char machine[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
@@ -366,7 +366,7 @@ static cudaError_t try_code(const void *code)
     return error;
 }
 
-KERNEL_TEST(libraries, damaged_code)
+Test(libraries, damaged_code, .data = NEEDS("ptx"))
 {
     static const char garbage[64] = "\x01\x02\x03\x04";
     static const unsigned char machine[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
@@ -397,7 +397,7 @@ KERNEL_TEST(libraries, damaged_code)
 }
 
 // Code right before memory that is not there.
-KERNEL_TEST(libraries, code_at_the_edge)
+Test(libraries, code_at_the_edge, .data = NEEDS("ptx"))
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 0;
     unsigned char *image = ptx_image(text, &size);
@@ -423,7 +423,7 @@ KERNEL_TEST(libraries, code_at_the_edge)
     free(image);
 }
 
-KERNEL_TEST(libraries, every_byte_of_the_headers)
+Test(libraries, every_byte_of_the_headers, .data = NEEDS("ptx"))
 {
     enum { HEADERS = 16 + 0x50, ROOM = 1 << 20 };
     size_t size = 0;
@@ -450,7 +450,7 @@ KERNEL_TEST(libraries, every_byte_of_the_headers)
 
 // ---- options ----
 
-KERNEL_TEST(libraries, logs)
+Test(libraries, logs, .data = NEEDS("ptx"))
 {
     char info[256], error[256], tiny[8];
     float time;
@@ -495,7 +495,7 @@ KERNEL_TEST(libraries, logs)
     cr_assert(strstr(error, "PTX"), "%s", error);
 }
 
-KERNEL_TEST(libraries, options_are_checked)
+Test(libraries, options_are_checked, .data = NEEDS("ptx"))
 {
     cudaLibrary_t library = NULL;
     enum cudaJitOption option = cudaJitMaxRegisters;
@@ -537,7 +537,7 @@ KERNEL_TEST(libraries, options_are_checked)
     }
 }
 
-KERNEL_TEST(libraries, most_threads_of_a_block)
+Test(libraries, most_threads_of_a_block, .data = NEEDS("ptx"))
 {
     unsigned *out = NULL, n = 1;
     cudaLibrary_t library = NULL;
@@ -556,7 +556,7 @@ KERNEL_TEST(libraries, most_threads_of_a_block)
     OK(cudaDeviceSynchronize());
 }
 
-KERNEL_TEST(libraries, library_options)
+Test(libraries, library_options, .data = NEEDS("ptx"))
 {
     cudaLibrary_t library = NULL;
     struct cudalibraryHostUniversalFunctionAndDataTable table = {NULL, 0, NULL, 0};
@@ -595,7 +595,7 @@ static void *load_and_run(void *argument)
     return NULL;
 }
 
-KERNEL_TEST(libraries, many_threads)
+Test(libraries, many_threads, .data = NEEDS("ptx"))
 {
     pthread_t threads[4];
     int failed[4] = {0};

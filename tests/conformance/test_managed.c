@@ -49,7 +49,7 @@ static int attribute(enum cudaMemRangeAttribute which, const void *memory, size_
     return value;
 }
 
-KERNEL_TEST(managed, host_and_kernel_at_the_same_time)
+Test(managed, host_and_kernel_at_the_same_time, .data = NEEDS("kernels managed"))
 {
     int *memory = make(SIZE);
     int *flag = memory, *out = memory + 2000;
@@ -71,7 +71,7 @@ KERNEL_TEST(managed, host_and_kernel_at_the_same_time)
     OK(cudaFree(memory));
 }
 
-Test(managed, association_with_streams)
+Test(managed, association_with_streams, .data = NEEDS("managed"))
 {
     cudaStream_t stream;
     char *memory = make(SIZE), *host = NULL, *device = NULL;
@@ -102,7 +102,7 @@ Test(managed, association_with_streams)
     OK(cudaStreamDestroy(stream));
 }
 
-Test(managed, advice_is_kept_per_range)
+Test(managed, advice_is_kept_per_range, .data = NEEDS("managed"))
 {
     char *memory = make(SIZE);
     cr_assert(attribute(cudaMemRangeAttributeReadMostly, memory, SIZE) == 0);
@@ -144,7 +144,7 @@ Test(managed, advice_is_kept_per_range)
     OK(cudaFree(next));
 }
 
-Test(managed, prefetching)
+Test(managed, prefetching, .data = NEEDS("managed"))
 {
     cudaStream_t stream;
     char *memory = make(SIZE);
@@ -187,7 +187,7 @@ Test(managed, prefetching)
     OK(cudaStreamDestroy(stream));
 }
 
-Test(managed, errors)
+Test(managed, errors, .data = NEEDS("managed"))
 {
     char *memory = make(SIZE), *device = NULL, *host = NULL;
     int value = 7;

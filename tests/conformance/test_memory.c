@@ -29,7 +29,7 @@ Test(memory, free_takes_only_the_start)
     OK(cudaFree(p));
 }
 
-Test(memory, budget_is_real)
+Test(memory, budget_is_real, .data = NEEDS("memory_limit"))
 {
     size_t before = 0, during = 0, after = 0, total = 0;
     void *p = NULL, *q = &p;
@@ -120,7 +120,7 @@ Test(memory, host_register)
     free(p);
 }
 
-KERNEL_TEST(memory, managed)
+Test(memory, managed, .data = NEEDS("kernels managed"))
 {
     int *p = NULL;
     OK(cudaMallocManaged((void **)&p, 4096, cudaMemAttachGlobal));
@@ -175,7 +175,7 @@ Test(memory, pointer_attributes)
 }
 
 // A structure in mapped host memory that points to other mapped memory.
-KERNEL_TEST(memory, mapped_memory_holds_pointers)
+Test(memory, mapped_memory_holds_pointers, .data = NEEDS("kernels mapped_memory"))
 {
     int **outer = NULL, *inner = NULL, *device_out = NULL, out = 0, n = 1;
     OK(cudaHostAlloc((void **)&outer, sizeof *outer, cudaHostAllocMapped));

@@ -364,7 +364,7 @@ Test(pools, access_of_devices)
 // ---- places ----
 
 #if CUDART_VERSION >= 13000
-KERNEL_TEST(pools, pools_of_every_place)
+Test(pools, pools_of_every_place, .data = NEEDS("kernels managed"))
 {
     static const struct {
         enum cudaMemLocationType location;
@@ -505,7 +505,7 @@ ROLE(user)
     CHECK_OK(cudaMemPoolDestroy(pool));
 }
 
-KERNEL_TEST(pools, sharing_with_another_process)
+Test(pools, sharing_with_another_process, .data = NEEDS("kernels pool_sharing"))
 {
     cudaMemPool_t pool = make_pool(cudaMemHandleTypePosixFileDescriptor, 0);
     size_t before = 0, total = 0, after = 0;
@@ -544,7 +544,7 @@ KERNEL_TEST(pools, sharing_with_another_process)
     OK(cudaMemPoolDestroy(pool));
 }
 
-Test(pools, sharing_errors)
+Test(pools, sharing_errors, .data = NEEDS("pool_sharing"))
 {
     cudaMemPool_t pool = make_pool(cudaMemHandleTypePosixFileDescriptor, 0), imported = NULL,
                   plain = make_pool(cudaMemHandleTypeNone, 0);

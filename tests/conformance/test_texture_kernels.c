@@ -8,7 +8,7 @@
 #include "ptx_module.h"
 #include "textures.h"
 
-TestSuite(texture_kernels, .timeout = 60);
+TestSuite(texture_kernels, .timeout = 60, .data = NEEDS("ptx textures"));
 
 // ---- objects ----
 

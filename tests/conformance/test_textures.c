@@ -5,7 +5,7 @@
 // test_texture_kernels.c.
 #include "textures.h"
 
-TestSuite(textures, .timeout = 60);
+TestSuite(textures, .timeout = 60, .data = NEEDS("textures"));
 
 // The object must not be made; the place for it stays untouched.
 static void refuse(cudaError_t expected, const struct cudaResourceDesc *resource,
