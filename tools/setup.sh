@@ -51,7 +51,7 @@ setup_packages() {
     command -v dpkg-query >/dev/null 2>&1 || die "this set-up knows Debian only; see README.md"
     local want="gcc g++ libc6-dev meson ninja-build pkg-config llvm-19-dev libcriterion-dev
         liblz4-dev libzstd-dev libzstd1 uthash-dev libjson-c-dev libelf-dev binutils
-        python3 ca-certificates openmpi-bin libopenmpi-dev"
+        python3 ca-certificates openmpi-bin libopenmpi-dev gdb"
     # pip is needed only where something has to be fetched and no other pip works
     python3 -m pip --version >/dev/null 2>&1 || want="$want python3-pip"
     local missing

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "arch.h"
+#include "debugger.h"
 #include "memory.h"
 #include "backends/backend.h"
 #include "exec/stream.h"
@@ -31,6 +32,7 @@ struct cpu_state {
     struct cpu_heap host_memory; // pinned and managed
     char processor[128];         // name of the host's processor
     bool warp_form;              // kernels that can are run 32 lanes in step
+    enum cpu_perf perf;          // what is written for perf
 };
 extern struct cpu_state cpu;
 

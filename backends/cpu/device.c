@@ -124,6 +124,14 @@ cudaError_t cpu_devices_init(const struct irtb_host *host, char *ret_why, size_t
         snprintf(ret_why, why_size, "INFINIRT_CPU_FORM is neither lane nor warp");
         return cudaErrorInitializationError;
     }
+    const char *perf = host->env("INFINIRT_PERF");
+    cpu.perf = !perf || !*perf             ? CPU_PERF_OFF
+               : strcmp(perf, "dump") == 0 ? CPU_PERF_DUMP
+                                           : CPU_PERF_MAP;
+    if (cpu.perf == CPU_PERF_MAP && strcmp(perf, "map") != 0) {
+        snprintf(ret_why, why_size, "INFINIRT_PERF is neither map nor dump");
+        return cudaErrorInitializationError;
+    }
     const char *arch = host->env("INFINIRT_CPU_ARCH");
     cpu.arch = cpu_arch_find(arch && *arch ? arch : "8.0");
     if (!cpu.arch) {

@@ -180,6 +180,7 @@ static struct cpu_program *find_locked(const struct irtb_code_unit *units, size_
 
 static void kernel_close(struct cpu_kernel *kernel)
 {
+    kernel->debug = cpu_debug_remove(kernel->debug);
     if (kernel->code && engine_enter()) { // at exit the code is left where it is
         cpu_engine()->kernel_unref(kernel->code);
         engine_leave();
@@ -342,7 +343,10 @@ static int compile_form(const struct cpu_program *program, const struct cpu_kern
                         struct jit_kernel **ret_code, char *message, size_t size)
 {
     const struct jit_engine *e = cpu_engine();
-    struct jit_options options = {.lanes = kernel->lanes ? kernel->lanes : cpu.warp_form ? 32 : 1};
+    struct jit_options options = {
+        .lanes = kernel->lanes ? kernel->lanes : cpu.warp_form ? 32 : 1,
+        .debug = cpu.perf != CPU_PERF_OFF,
+    };
     if (options.lanes > 1) {
         if (e->compile(program->program, kernel->index, &options, ret_code, message, size) == 0) {
             return 0;
@@ -388,6 +392,8 @@ static cudaError_t compile_open(struct cpu_program *program, struct cpu_kernel *
         return cudaErrorNotSupported;
     }
     kernel->code = code;
+    kernel->debug = cpu_debug_add(kernel->function->name, code->object, code->object_size,
+                                  (uintptr_t)code->thread);
     if (code->lanes > 1 && !kernel->lanes && make_others(kernel)) {
         return cudaErrorMemoryAllocation;
     }

@@ -28,6 +28,7 @@ struct cpu_kernel {
     cudaError_t error;       // BAD
     struct jit_kernel *code; // READY
     struct exec_kernel exec; // READY
+    struct cpu_debug *debug; // READY: what debuggers know of it, or NULL
     // The same kernel compiled for blocks of other shapes, at most CPU_FORMS; made when this is.
     struct cpu_kernel *others[CPU_FORMS];
     unsigned lanes; // of others: what it is compiled for

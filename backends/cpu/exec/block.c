@@ -678,7 +678,7 @@ enum exec_block_result exec_block_run(struct exec_block *block, unsigned patienc
         result = block->grid->launch->kernel->lanes > 1 ? exec_block_drive_units(block)
                                                         : drive(block, patience);
     } else {
-        char what[256];
+        char what[512];
         exec_fault_describe(&frame, what, sizeof what);
         exec_grid_fail(block->grid, &block->ctx, frame.error, what);
         result = EXEC_BLOCK_FAILED;

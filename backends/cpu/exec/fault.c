@@ -6,6 +6,7 @@
 #include "fault.h"
 
 #include <errno.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
+
+#include "code_map.h"
 
 enum { ALT_STACK_SIZE = 64 << 10 };
 
@@ -103,6 +107,20 @@ static bool was_held(uintptr_t address)
     return false;
 }
 
+// The instruction that the signal interrupted; 0 where we cannot tell.
+static uintptr_t interrupted_pc(const void *context)
+{
+    const ucontext_t *c = context;
+#if defined(__x86_64__)
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)c->uc_mcontext.pc;
+#else
+    (void)c;
+    return 0;
+#endif
+}
+
 static void handler(int number, siginfo_t *info, void *context)
 {
     struct exec_fault_frame *frame = exec_fault_current;
@@ -114,6 +132,8 @@ static void handler(int number, siginfo_t *info, void *context)
         return;
     }
     frame->signal = number;
+    frame->pcs[0] = interrupted_pc(context);
+    frame->pc_count = 1;
     frame->address = (uintptr_t)info->si_addr;
     switch (number) {
     case SIGSEGV:
@@ -193,10 +213,23 @@ void exec_fault_thread(void)
     }
 }
 
+// The callers, up to the first that cannot be unwound: compiled code has no unwind tables, so the
+// last one found is in it.
+static void find_callers(struct exec_fault_frame *frame)
+{
+    void *callers[EXEC_FAULT_PCS];
+    int count = exec_code_any() ? backtrace(callers, EXEC_FAULT_PCS) : 0;
+    for (int i = 0; i < count; i++) {
+        frame->pcs[i] = (uintptr_t)callers[i] - 1; // in the call, not behind it
+    }
+    frame->pc_count = count > 0 ? (unsigned)count : 0;
+}
+
 _Noreturn void exec_fault_leave(cudaError_t error, const char *format, ...)
 {
     struct exec_fault_frame *frame = exec_fault_current;
     frame->error = error;
+    find_callers(frame);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(frame->reason, sizeof frame->reason, format, arguments);
@@ -204,7 +237,7 @@ _Noreturn void exec_fault_leave(cudaError_t error, const char *format, ...)
     siglongjmp(frame->jump, 1);
 }
 
-void exec_fault_describe(const struct exec_fault_frame *frame, char *ret_text, size_t size)
+static void describe(const struct exec_fault_frame *frame, char *ret_text, size_t size)
 {
     if (!frame->signal) {
         snprintf(ret_text, size, "%s", frame->reason);
@@ -219,6 +252,19 @@ void exec_fault_describe(const struct exec_fault_frame *frame, char *ret_text, s
     } else {
         snprintf(ret_text, size, "%s",
                  frame->signal == SIGILL ? "illegal instruction" : "arithmetic exception");
+    }
+}
+
+void exec_fault_describe(const struct exec_fault_frame *frame, char *ret_text, size_t size)
+{
+    describe(frame, ret_text, size);
+    size_t used = strlen(ret_text);
+    char place[256];
+    for (unsigned i = 0; i < frame->pc_count; i++) {
+        if (exec_code_line(frame->pcs[i], place, sizeof place)) {
+            snprintf(ret_text + used, size - used, " at %s", place);
+            return;
+        }
     }
 }
 

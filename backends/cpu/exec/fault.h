@@ -12,6 +12,8 @@
 
 #include <driver_types.h>
 
+enum { EXEC_FAULT_PCS = 12 };
+
 // While a thread runs device work its frame is `exec_fault_current`. A fault stores what happened
 // and jumps to `jump`, which was set with sigsetjmp(jump, 0) in a caller that still runs.
 struct exec_fault_frame {
@@ -22,6 +24,9 @@ struct exec_fault_frame {
     uintptr_t address; // of the access, when the processor tells it
     bool has_address;
     char reason[160]; // of exec_fault_leave
+    // Where it happened: code addresses, from the inside out; one of them may be in a kernel.
+    uintptr_t pcs[EXEC_FAULT_PCS];
+    unsigned pc_count;
 };
 
 extern _Thread_local struct exec_fault_frame *exec_fault_current
@@ -42,6 +47,7 @@ static inline void exec_fault_push(struct exec_fault_frame *frame)
     frame->signal = 0;
     frame->error = cudaSuccess;
     frame->has_address = false;
+    frame->pc_count = 0;
     frame->reason[0] = '\0';
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     exec_fault_current = frame;
@@ -65,7 +71,7 @@ void exec_fault_hold_begin(const void *start, size_t size);
 void exec_fault_hold_end(void);
 void exec_fault_hold_forget(const void *start);
 
-// Describes a frame that was jumped to, e.g. "illegal address 0x10 (read or write)".
+// Describes a frame that was jumped to, e.g. "access to illegal address 0x10 at file.cu:12".
 void exec_fault_describe(const struct exec_fault_frame *frame, char *ret_text, size_t size);
 
 // Bytes of stack below the caller's frame; SIZE_MAX when it cannot be found out.

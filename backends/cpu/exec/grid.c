@@ -131,7 +131,7 @@ static void run_simple(struct exec_grid *grid, bool owner)
             }
         }
     } else {
-        char what[256];
+        char what[512];
         exec_fault_describe(&frame, what, sizeof what);
         exec_grid_fail(grid, &block->ctx, frame.error, what);
     }

@@ -456,6 +456,8 @@ static void build_variable(struct ir_build *b, const struct ptx_variable *variab
 void ir_build_body(struct ir_build *b)
 {
     const struct ptx_statement *outer = b->statement;
+    const struct ir_instance *outer_scope = b->statement_scope;
+    b->statement_scope = b->scope;
     for (const struct ptx_statement *s = b->scope->ptx->body; s != NULL; s = s->next) {
         b->statement = s;
         switch (s->kind) {
@@ -475,7 +477,23 @@ void ir_build_body(struct ir_build *b)
         ir_build_ret(b);
     }
     b->statement = outer;
+    b->statement_scope = outer_scope;
     b->in = outer != NULL && outer->kind == PTX_STMT_INSTRUCTION ? outer->instruction : NULL;
+}
+
+// Of the function that is being built, or NULL.
+static const struct ir_loc *first_line(struct ir_build *b)
+{
+    const struct ptx_statement *s = b->scope->ptx->body;
+    while (s != NULL && (s->loc == NULL || s->loc->inlined_at != NULL || s->loc->line == 0)) {
+        s = s->next;
+    }
+    b->statement = s;
+    b->statement_scope = b->scope;
+    const struct ir_loc *loc = ir_loc_now(b);
+    b->statement = NULL;
+    b->statement_scope = NULL;
+    return loc;
 }
 
 void ir_build_function(struct ir_build *b, struct ir_function *fn)
@@ -487,7 +505,10 @@ void ir_build_function(struct ir_build *b, struct ir_function *fn)
     b->slot_capacity = 0;
     b->inlined = 0;
     b->statement = NULL;
+    b->statement_scope = NULL;
+    b->known.scope = NULL; // its memory may be used again
     b->scope = ir_scope_new(b, source->ptx, source->unit, fn->program_index);
+    fn->loc = first_line(b);
     ir_bind_formals(b);
     ir_block_start(b, ir_block_new(b));
     ir_load_formals(b);

@@ -528,6 +528,7 @@ static void build_inline(struct ir_build *b, uint32_t callee)
     bind_inlined(b, inner, function->ptx->returns, results, true);
     inner->leave = ir_block_new(b);
     inner->outer = outer;
+    inner->site = ir_loc_now(b);
     uint32_t used = b->used;
     b->scope = inner;
     ir_load_formals(b);

@@ -127,6 +127,15 @@ struct ir_call {
     bool suspends;             // a target may suspend: see call_prepare in ir_ops.def
 };
 
+// Where an operation comes from in the source (.loc), for debuggers and messages.
+struct ir_loc {
+    const char *file;
+    uint32_t line, column;
+    const char *function;           // name (mangled) of the inlined function that it is in; NULL:
+                                    // not known, or that of the unit
+    const struct ir_loc *inlined_at; // where that was inlined, or NULL
+};
+
 struct ir_inst {
     enum ir_op op;
     enum ir_type type;       // how operands are read / what is computed; memory: element type
@@ -147,6 +156,7 @@ struct ir_inst {
     uint32_t site;           // suspension: unique number within the unit
     uint32_t line;           // PTX line, for messages
     uint32_t unit;           // which PTX unit `line` belongs to
+    const struct ir_loc *loc; // or NULL
     struct ir_block *target[2];    // br: [0]; cbr: taken, else
     struct ir_block **targets;     // brx: table (index = src[0])
     uint32_t target_count;
@@ -222,6 +232,7 @@ struct ir_function {
                                   // the callee's frame starts at the caller's frame + frame_size
     const char *unbuildable;      // reached only by pointer and not compilable: the body is a trap
     bool ssa;
+    const struct ir_loc *loc;     // of its first line; NULL: its PTX tells no lines
     uint32_t lanes;               // 0: one-lane form; else what pass warp makes run in step
 };
 

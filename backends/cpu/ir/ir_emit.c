@@ -172,6 +172,48 @@ void ir_block_start(struct ir_build *b, struct ir_block *block)
 
 // ---------------------------------------------------------------- operations
 
+static const char *file_name(const struct ptx_module *module, uint32_t index)
+{
+    for (size_t i = 0; i < module->file_count; i++) {
+        if (module->files[i].index == index) {
+            return module->files[i].name;
+        }
+    }
+    return "?";
+}
+
+static const struct ir_loc *make_loc(struct ir_build *b, const struct ptx_loc *ptx,
+                                     const struct ir_instance *scope)
+{
+    if (ptx == NULL) {
+        return scope->site;
+    }
+    struct ir_loc *loc = ir_new(b, sizeof *loc);
+    loc->file = file_name(b->program->modules[scope->unit], ptx->file);
+    loc->line = ptx->line;
+    loc->column = ptx->column;
+    loc->function = ptx->inlined_at != NULL ? ptx->function
+                    : scope->outer != NULL  ? scope->ptx->symbol->name
+                                            : NULL;
+    loc->inlined_at = ptx->inlined_at != NULL ? make_loc(b, ptx->inlined_at, scope) : scope->site;
+    return loc;
+}
+
+const struct ir_loc *ir_loc_now(struct ir_build *b)
+{
+    const struct ptx_loc *ptx = b->statement != NULL ? b->statement->loc : NULL;
+    const struct ir_instance *scope = b->statement_scope;
+    if (scope == NULL || (ptx == NULL && scope->site == NULL)) {
+        return NULL;
+    }
+    if (ptx != b->known.ptx || scope != b->known.scope) {
+        b->known.loc = make_loc(b, ptx, scope);
+        b->known.ptx = ptx;
+        b->known.scope = scope;
+    }
+    return b->known.loc;
+}
+
 struct ir_inst *ir_inst_new(struct ir_build *b, enum ir_op op, enum ir_type type,
                             unsigned dst_count, unsigned src_count)
 {
@@ -186,6 +228,7 @@ struct ir_inst *ir_inst_new(struct ir_build *b, enum ir_op op, enum ir_type type
     inst->dst = (uint32_t *)(inst->src + src_count);
     if (b->statement != NULL) {
         inst->line = b->statement->line;
+        inst->loc = ir_loc_now(b);
     }
     if (b->scope != NULL) {
         inst->unit = b->scope->unit;

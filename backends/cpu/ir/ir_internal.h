@@ -45,6 +45,7 @@ struct ir_instance {
     struct ir_block *leave; // inlined: where `ret` goes; NULL: a real return
     uint32_t carry;         // value + 1 of CC.CF, 0 = not used yet
     struct ir_instance *outer;
+    const struct ir_loc *site; // inlined: of the call, or NULL
 };
 
 // What is known of a program function while a unit is built.
@@ -81,7 +82,13 @@ struct ir_build {
 
     // instruction being built
     const struct ptx_statement *statement;
+    const struct ir_instance *statement_scope; // what it belongs to
     const struct ptx_instruction *in;
+    struct { // the last ir_loc_now
+        const struct ptx_loc *ptx;
+        const struct ir_instance *scope;
+        const struct ir_loc *loc;
+    } known;
     uint32_t used;           // bits of modifiers that were looked at
     struct ir_operand guard; // predicate of a guarded operation built as select, or NONE
 };
@@ -119,6 +126,14 @@ struct ir_inst *ir_inst_new(struct ir_build *b, enum ir_op op, enum ir_type type
                             unsigned dst_count, unsigned src_count);
 struct ir_inst *ir_append(struct ir_build *b, enum ir_op op, enum ir_type type, unsigned dst_count,
                           unsigned src_count); // at the end of the current block
+const struct ir_loc *ir_loc_now(struct ir_build *b); // of the current statement, or NULL
+// The operation replaces, or belongs to, one of another place.
+static inline void ir_same_place(struct ir_inst *inst, const struct ir_inst *other)
+{
+    inst->line = other->line;
+    inst->unit = other->unit;
+    inst->loc = other->loc;
+}
 void ir_insert_before(struct ir_block *block, struct ir_inst *where, struct ir_inst *inst);
 void ir_insert_first(struct ir_block *block, struct ir_inst *inst); // behind the phis
 void ir_remove(struct ir_block *block, struct ir_inst *inst);

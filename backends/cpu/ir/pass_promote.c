@@ -89,8 +89,7 @@ static void rewrite(struct ir_build *b, struct cells *cells, struct ir_block *bl
         uint32_t value =
             cell_value(b, cells, inst->index, (uint64_t)inst->offset + i * width, inst->type);
         struct ir_inst *mov = ir_inst_new(b, IR_mov, inst->type, 1, 1);
-        mov->line = inst->line;
-        mov->unit = inst->unit;
+        ir_same_place(mov, inst);
         mov->dst[0] = inst->op == IR_ld ? inst->dst[i] : value;
         mov->src[0] = inst->op == IR_ld ? ir_use(value) : inst->src[i];
         ir_insert_before(block, inst, mov);

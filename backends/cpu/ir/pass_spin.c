@@ -154,7 +154,7 @@ static void add_yield(struct ir_build *b, struct ir_block *latch, struct ir_bloc
     block->next = b->fn->blocks->next;
     b->fn->blocks->next = block;
     b->block = block;
-    ir_append(b, IR_yield, IR_VOID, 0, 0)->line = last->line;
+    ir_same_place(ir_append(b, IR_yield, IR_VOID, 0, 0), last);
     ir_br(b, head);
     for (unsigned i = 0; i < 2; i++) {
         last->target[i] = last->target[i] == head ? block : last->target[i];

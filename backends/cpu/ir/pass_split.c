@@ -41,8 +41,7 @@ static struct ir_inst *make_request(struct ir_build *b, const struct ir_inst *op
     request->vector = requests[op->op].inner;
     request->index = op->sub;
     request->site = site;
-    request->line = op->line;
-    request->unit = op->unit;
+    ir_same_place(request, op);
     request->src[0] = source(op, requests[op->op].a);
     request->src[1] = source(op, requests[op->op].b);
     request->src[2] = source(op, requests[op->op].c);
@@ -107,15 +106,13 @@ static struct ir_block *split_request(struct ir_build *b, struct ir_block *block
     struct ir_inst *suspend = ir_inst_new(b, IR_suspend, IR_VOID, 0, 0);
     suspend->index = rest->resume;
     suspend->target[0] = rest;
-    suspend->line = op->line;
-    suspend->unit = op->unit;
+    ir_same_place(suspend, op);
     ir_insert_before(block, NULL, suspend);
     if (op->dst_count > 0) {
         struct ir_inst *result =
             ir_inst_new(b, IR_request_result, b->fn->values[op->dst[0]].type, op->dst_count, 0);
         memcpy(result->dst, op->dst, op->dst_count * sizeof *op->dst);
-        result->line = op->line;
-        result->unit = op->unit;
+        ir_same_place(result, op);
         ir_insert_before(rest, rest->first, result);
     }
     return rest;
@@ -124,8 +121,7 @@ static struct ir_block *split_request(struct ir_build *b, struct ir_block *block
 static struct ir_block *split_call(struct ir_build *b, struct ir_block *block, struct ir_inst *call)
 {
     struct ir_inst *prepare = ir_inst_new(b, IR_call_prepare, IR_VOID, 0, 0);
-    prepare->line = call->line;
-    prepare->unit = call->unit;
+    ir_same_place(prepare, call);
     ir_insert_before(block, call, prepare);
     struct ir_block *rest = cut_behind(b, block, prepare);
     prepare->index = rest->resume;

@@ -53,8 +53,9 @@ static struct ir_inst *append(struct warp *w, enum ir_op op, enum ir_type type, 
 {
     struct ir_inst *inst = ir_append(w->b, op, type, 1, sources);
     inst->dst[0] = dst;
-    inst->line = w->from != NULL ? w->from->last->line : 0;
-    inst->unit = w->from != NULL ? w->from->last->unit : 0;
+    if (w->from != NULL) {
+        ir_same_place(inst, w->from->last);
+    }
     return inst;
 }
 

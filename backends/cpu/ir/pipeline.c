@@ -89,8 +89,7 @@ static void resolve_shared(struct ir_build *b)
             struct ir_inst *mov = ir_inst_new(b, IR_mov, inst->type, 1, 1);
             mov->src[0] = ir_constant((offset + (uint64_t)inst->offset) & ir_mask(inst->type));
             mov->dst[0] = inst->dst[0];
-            mov->line = inst->line;
-            mov->unit = inst->unit;
+            ir_same_place(mov, inst);
             ir_insert_before(block, inst, mov);
             ir_remove(block, inst);
         }

@@ -261,6 +261,7 @@ static void emit_blocks(struct emit *e)
         for (const struct ir_inst *i = b->first; i != NULL && !e->failed; i = i->next) {
             LLVMBasicBlockRef open = LLVMGetInsertBlock(e->b);
             e->block_ends[b->number] = open;
+            emit_debug_at(e, i);
             emit_instruction(e, i);
         }
     }
@@ -381,6 +382,7 @@ static int emit_function(struct emit *e, uint32_t position)
     e->llvm_fn = e->functions[position];
     e->field_count = 0;
     LLVMPositionBuilderAtEnd(e->pb, emit_block(e, "prologue"));
+    emit_debug_function(e, e->llvm_fn, fn, fn->name);
     read_parameters(e);
     if (fn->unbuildable != NULL) {
         LLVMPositionBuilderAtEnd(e->b, LLVMGetInsertBlock(e->pb));
@@ -404,6 +406,7 @@ static int emit_function(struct emit *e, uint32_t position)
         type_phis(e);
         emit_blocks(e);
         if (!e->failed) {
+            emit_debug_at(e, NULL);
             dispatch(e);
         }
     }
@@ -444,6 +447,7 @@ static LLVMValueRef begin_entry_point(struct emit *e, const char *name, LLVMType
     e->field_count = 0;
     e->ctx = LLVMGetParam(fn, 0);
     LLVMPositionBuilderAtEnd(e->pb, emit_block(e, ""));
+    emit_debug_function(e, fn, e->unit->functions[0], name);
     return fn;
 }
 
@@ -608,6 +612,7 @@ int emit_unit(const struct ir_unit *unit, const struct emit_options *options, LL
         emit_fail(&e, NULL, "out of memory");
     } else {
         declare_functions(&e);
+        emit_debug_begin(&e);
     }
     for (uint32_t i = 0; i < unit->function_count && !e.failed; i++) {
         emit_function(&e, i);
@@ -622,6 +627,7 @@ int emit_unit(const struct ir_unit *unit, const struct emit_options *options, LL
                                            .local_size = e.local_total,
                                            .instructions = count_instructions(module)};
     }
+    emit_debug_end(&e);
     free(e.functions);
     LLVMDisposeBuilder(e.b);
     LLVMDisposeBuilder(e.pb);

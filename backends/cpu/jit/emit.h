@@ -81,6 +81,8 @@ struct emit {
     LLVMValueRef *slots;
     LLVMBasicBlockRef *blocks, *block_ends; // by block number
 
+    struct emit_debug *debug; // NULL: the kernel's PTX tells no lines
+
     bool failed;
     char *message;
     size_t message_size;
@@ -205,6 +207,15 @@ LLVMTypeRef emit_element_type(struct emit *e, enum ir_type type);      // of mem
 unsigned emit_element_align(const struct ir_inst *inst);
 LLVMValueRef emit_block_pointer(struct emit *e, enum ir_space space); // PARAM_ENTRY …
 LLVMValueRef emit_stack_used(struct emit *e); // bytes of host stack since the entry, i64
+
+// ---- emit_debug.c: positions in the source. All but `begin` do nothing without e->debug.
+void emit_debug_begin(struct emit *e);
+// The builders are at the start of `llvm_fn`, which debuggers are to call `name` (mangled).
+void emit_debug_function(struct emit *e, LLVMValueRef llvm_fn, const struct ir_function *fn,
+                         const char *name);
+// What e->b makes from now on belongs to the operation (NULL: to none).
+void emit_debug_at(struct emit *e, const struct ir_inst *inst);
+void emit_debug_end(struct emit *e); // the module is complete, or given up
 
 // ---- emit.c
 struct emit_options {

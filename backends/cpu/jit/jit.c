@@ -20,6 +20,7 @@
 struct kernel {
     struct jit_kernel public; // first: what the caller holds
     struct orc_code *code;
+    void *object; // public.object
 };
 
 struct work {
@@ -86,7 +87,16 @@ static int load(struct work *w, LLVMMemoryBufferRef object, const struct emit_re
         return -1;
     }
     k->public.code_size = LLVMGetBufferSize(object);
+    if (w->options->debug || w->unit->functions[0]->loc != NULL) {
+        k->object = malloc(k->public.code_size);
+        if (k->object != NULL) {
+            memcpy(k->object, LLVMGetBufferStart(object), k->public.code_size);
+            k->public.object = k->object;
+            k->public.object_size = k->public.code_size;
+        }
+    }
     if (orc_load(object, &k->code, w->message, w->message_size) != 0) {
+        free(k->object);
         free(k);
         return -1;
     }
@@ -95,6 +105,7 @@ static int load(struct work *w, LLVMMemoryBufferRef object, const struct emit_re
     if (thread == NULL || (made->has_block && block == NULL)) {
         snprintf(w->message, w->message_size, "compiled code does not link");
         orc_unload(k->code);
+        free(k->object);
         free(k);
         return -1;
     }
@@ -281,6 +292,7 @@ struct jit_kernel *jit_kernel_unref(struct jit_kernel *kernel)
     if (kernel != NULL && enter()) {
         struct kernel *k = (struct kernel *)kernel;
         orc_unload(k->code);
+        free(k->object);
         free(k);
         leave();
     }

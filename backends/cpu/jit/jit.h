@@ -25,13 +25,17 @@ struct jit_kernel {
     bool uses_printf, uses_malloc, can_spin, recursive;
     bool uses_cluster; // of shared memory: see exec_ctx.shared_origin
     size_t code_size; // bytes of machine code
+    // For debuggers: the object (ELF, relocatable) that the code was linked from, when it has line
+    // tables or options.debug asked for it, else NULL. `thread` is its symbol of this name.
+    const void *object;
+    size_t object_size;
 };
 
 // How the code is generated. lanes: 1, or 32, 16, 8 for the warp form (an error that contains "warp
 // form:" where it is not possible).
 struct jit_options {
     unsigned lanes;
-    bool debug; // keep line tables for debuggers
+    bool debug; // keep the object
     bool quick; // hardly any optimisation (tests that compile a lot)
 };
 

@@ -215,10 +215,19 @@ enum ptx_statement_kind {
     PTX_STMT_VARIABLE,   // .local/.shared/.param/.global declared inside the body
 };
 
+// Where code comes from (.loc).
+struct ptx_loc {
+    uint32_t file;                      // number of its .file (ptx_file.index)
+    uint32_t line, column;              // line 0: nowhere
+    const char *function;               // name (mangled) of the function that was inlined there, or
+                                        // NULL: not known, or the function that the code is in
+    const struct ptx_loc *inlined_at;   // where it was inlined, or NULL
+};
+
 struct ptx_statement {
     enum ptx_statement_kind kind;
     uint32_t line, column;          // in the PTX text, from 1
-    uint32_t source_file, source_line; // last .loc: number of its .file (ptx_file.index); 0 without
+    const struct ptx_loc *loc;      // last .loc, or NULL
     union {
         struct ptx_instruction *instruction;
         struct ptx_symbol *label;

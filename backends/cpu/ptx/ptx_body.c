@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies of functions: scopes, labels, guards, instructions, calls, .loc and .pragma. Every error
-// is recovered at the end of its statement, so that one run reports several.
+// Bodies of functions: scopes, labels, guards, instructions, calls and .pragma. Every error is
+// recovered at the end of its statement, so that one run reports several.
 #include "ptx_internal.h"
 
 #include <string.h>
@@ -11,8 +11,7 @@ void ptx_append_statement(struct ptx_parser *p, struct ptx_statement *statement,
 {
     statement->line = token->line;
     statement->column = (uint32_t)(token->start - token->line_start) + 1;
-    statement->source_file = p->source_file;
-    statement->source_line = p->source_line;
+    statement->loc = p->loc;
     *p->tail = statement;
     p->tail = &statement->next;
 }
@@ -345,58 +344,6 @@ static bool parse_label(struct ptx_parser *p)
     statement->kind = PTX_STMT_LABEL;
     statement->label = symbol;
     ptx_append_statement(p, statement, &token);
-    return true;
-}
-
-static bool position(struct ptx_parser *p, uint32_t numbers[3])
-{
-    for (unsigned i = 0; i < 3; i++) {
-        if (p->token.kind != PTX_TOK_INT) {
-            return ptx_expected(p, "a number");
-        }
-        numbers[i] = p->token.value <= UINT32_MAX ? (uint32_t)p->token.value : 0;
-        ptx_next(p);
-    }
-    return true;
-}
-
-static bool accept_word(struct ptx_parser *p, const char *word)
-{
-    size_t size = strlen(word);
-    bool same = p->token.kind == PTX_TOK_IDENT && p->token.length == size &&
-                memcmp(p->token.start, word, size) == 0;
-    if (same) {
-        ptx_next(p);
-    }
-    return same;
-}
-
-bool ptx_parse_loc(struct ptx_parser *p)
-{
-    uint32_t numbers[3] = {0}, outer[3];
-    uint64_t offset;
-    if (!position(p, numbers)) {
-        return false;
-    }
-    while (ptx_accept(p, ',')) {
-        if (accept_word(p, "inlined_at")) {
-            if (!position(p, outer)) {
-                return false;
-            }
-        } else if (accept_word(p, "function_name")) {
-            if (p->token.kind != PTX_TOK_IDENT) {
-                return ptx_expected(p, "a label of a debug section");
-            }
-            ptx_next(p);
-            if (!ptx_expression_offset(p, &offset)) {
-                return false;
-            }
-        } else {
-            return ptx_expected(p, "function_name or inlined_at");
-        }
-    }
-    p->source_file = numbers[0];
-    p->source_line = numbers[1];
     return true;
 }
 

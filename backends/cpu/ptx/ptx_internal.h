@@ -199,7 +199,12 @@ struct ptx_parser {
     size_t element_count, element_capacity;
     struct ptx_file *files;
     size_t file_count, file_capacity;
-    uint32_t source_file, source_line;
+    const struct ptx_loc *loc;         // last .loc of the function
+    struct ptx_position *positions;    // uthash: the last .loc of each position of the function
+    struct ptx_loc_name *loc_names;    // that wait for the end of the module
+    struct ptx_debug_label *labels;    // uthash, of section .debug_str
+    char *strings;                     // of section .debug_str, growing
+    size_t string_count, string_capacity;
     uint32_t symbol_index; // of the next module-scope symbol
     jmp_buf fatal;         // out of memory, nesting too deep: cannot go on
 };
@@ -300,7 +305,15 @@ bool ptx_parse_list(struct ptx_parser *p, const struct ptx_op_row *row,
                     struct ptx_operand *ret_operand);
 // Body with the current token at '{'. Errors inside are recovered; false when it does not end.
 bool ptx_parse_body(struct ptx_parser *p);
-bool ptx_parse_loc(struct ptx_parser *p);    // after .loc
 bool ptx_parse_pragma(struct ptx_parser *p); // after .pragma
 void ptx_append_statement(struct ptx_parser *p, struct ptx_statement *statement,
                           const struct ptx_token *token);
+
+// ---------------------------------------------------------------- ptx_loc.c
+
+bool ptx_parse_file(struct ptx_parser *p);    // after .file
+bool ptx_parse_section(struct ptx_parser *p); // after .section
+bool ptx_parse_loc(struct ptx_parser *p);     // after .loc
+void ptx_loc_leave(struct ptx_parser *p);     // end of a function
+void ptx_loc_finish(struct ptx_parser *p);    // end of the module: files, names of functions
+void ptx_loc_free(struct ptx_parser *p);      // what is not in the arena

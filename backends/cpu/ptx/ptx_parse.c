@@ -165,52 +165,6 @@ static bool parse_address_size(struct ptx_parser *p)
     return true;
 }
 
-// .file number "name" [, time, size]
-static bool parse_file(struct ptx_parser *p)
-{
-    uint64_t number, ignored;
-    if (!ptx_expression_integer(p, &number)) {
-        return false;
-    }
-    if (p->token.kind != PTX_TOK_STRING) {
-        return ptx_expected(p, "a file name");
-    }
-    p->files = ptx_grow(p, p->files, &p->file_capacity, p->file_count + 1, sizeof(*p->files));
-    p->files[p->file_count++] = (struct ptx_file){
-        .index = number <= UINT32_MAX ? (uint32_t)number : 0,
-        .name = ptx_new_text(p, p->token.start, p->token.length),
-    };
-    ptx_next(p);
-    while (ptx_accept(p, ',')) {
-        if (!ptx_expression_integer(p, &ignored)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// .section .name { data and labels }: debug information, which nothing here uses. Only its
-// structure is checked: words, numbers and punctuation up to the closing brace.
-static bool parse_section(struct ptx_parser *p)
-{
-    while (!ptx_is_punct(p, '{')) {
-        bool name = p->token.kind == PTX_TOK_DOT || p->token.kind == PTX_TOK_IDENT ||
-                    p->token.kind == PTX_TOK_STRING || ptx_is_punct(p, ',');
-        if (!name) {
-            return ptx_expected(p, "'{'");
-        }
-        ptx_next(p);
-    }
-    while (!ptx_is_punct(p, '}')) {
-        if (p->token.kind == PTX_TOK_END || p->token.kind == PTX_TOK_BAD) {
-            return ptx_expected(p, "'}'");
-        }
-        ptx_next(p);
-    }
-    ptx_next(p);
-    return true;
-}
-
 // .alias name, function ;
 static bool parse_alias(struct ptx_parser *p)
 {
@@ -427,7 +381,7 @@ static bool parse_function(struct ptx_parser *p, enum ptx_linkage linkage)
     }
     ptx_scope_leave(p);
     p->function = NULL;
-    p->source_file = p->source_line = 0;
+    ptx_loc_leave(p);
     return good;
 }
 
@@ -441,15 +395,15 @@ static bool parse_module_directive(struct ptx_parser *p, bool *braces)
         bool (*parse)(struct ptx_parser *p);
     } rows[] = {
         {"version", parse_version},           {"target", parse_target},
-        {"address_size", parse_address_size}, {"file", parse_file},
-        {"section", parse_section},           {"alias", parse_alias},
+        {"address_size", parse_address_size}, {"file", ptx_parse_file},
+        {"section", ptx_parse_section},          {"alias", parse_alias},
         {"pragma", ptx_parse_pragma},         {"loc", ptx_parse_loc},
     };
     enum ptx_linkage linkage = PTX_LINK_LOCAL;
     struct ptx_token first = p->token;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (ptx_accept_dot(p, rows[i].word)) {
-            *braces = rows[i].parse == parse_section;
+            *braces = rows[i].parse == ptx_parse_section;
             return rows[i].parse(p);
         }
     }
@@ -502,12 +456,7 @@ static void parse_module(struct ptx_parser *p)
     if (p->module->version_major == 0 || p->module->target == NULL) {
         ptx_error_at(p, &p->token, "no .version or no .target");
     }
-    if (p->file_count > 0) {
-        size_t size = p->file_count * sizeof(*p->files);
-        p->module->files = ptx_new(p, size);
-        memcpy(p->module->files, p->files, size);
-        p->module->file_count = p->file_count;
-    }
+    ptx_loc_finish(p);
 }
 
 static int parse(struct ptx_parser *p)
@@ -522,7 +471,7 @@ static int parse(struct ptx_parser *p)
     free(p->registers);
     free(p->inits);
     free(p->elements);
-    free(p->files);
+    ptx_loc_free(p);
     return p->diagnostics->total == 0 ? 0 : -1;
 }
 

@@ -2,7 +2,8 @@
 //
 // Writes a module as PTX that parses back to the same tree: dump switch and tests. Nested scopes
 // are flat in the tree, so names that would clash get a suffix; arrays of several dimensions
-// become one-dimensional; comments, pragmas and debug sections are gone.
+// become one-dimensional; comments, pragmas and debug sections are gone, but for names of inlined
+// functions.
 #include "ptx_internal.h"
 
 #include <inttypes.h>
@@ -21,7 +22,15 @@ struct printer {
     struct ptx_arena *arena;
     struct claim *module_names;                // uthash by_name
     struct claim *local_names, *local_symbols; // uthash by_name, by_symbol
-    uint32_t source_file, source_line;
+    const struct ptx_loc *loc;
+    struct inlined *inlined; // functions named by .loc
+};
+
+// Its label in .debug_str has the number.
+struct inlined {
+    const char *function;
+    unsigned number;
+    struct inlined *next;
 };
 
 // ---------------------------------------------------------------- names
@@ -423,13 +432,62 @@ static void print_declarations(struct printer *pr, const struct ptx_function *fu
     }
 }
 
+static const struct inlined *claim_inlined(struct printer *pr, const char *function)
+{
+    struct inlined *at = pr->inlined;
+    while (at != NULL && strcmp(at->function, function) != 0) {
+        at = at->next;
+    }
+    if (at == NULL && (at = ptx_arena_alloc(pr->arena, sizeof(*at))) != NULL) {
+        at->function = function;
+        at->number = pr->inlined != NULL ? pr->inlined->number + 1 : 0;
+        at->next = pr->inlined;
+        pr->inlined = at;
+    }
+    return at;
+}
+
+// Behind the .loc that its inlined_at refers to.
+static void print_loc(struct printer *pr, const struct ptx_loc *loc)
+{
+    if (loc == NULL || loc == pr->loc) {
+        return;
+    }
+    print_loc(pr, loc->inlined_at);
+    fprintf(pr->file, ".loc %" PRIu32 " %" PRIu32 " %" PRIu32, loc->file, loc->line, loc->column);
+    const struct inlined *name = loc->function != NULL ? claim_inlined(pr, loc->function) : NULL;
+    if (name != NULL) {
+        fprintf(pr->file, ", function_name $L__inlined%u", name->number);
+    }
+    const struct ptx_loc *outer = loc->inlined_at;
+    if (outer != NULL) {
+        fprintf(pr->file, ", inlined_at %" PRIu32 " %" PRIu32 " %" PRIu32, outer->file, outer->line,
+                outer->column);
+    }
+    fputc('\n', pr->file);
+    pr->loc = loc;
+}
+
+// The names that .loc refers to.
+static void print_strings(struct printer *pr)
+{
+    if (pr->inlined == NULL) {
+        return;
+    }
+    fputs(".section .debug_str\n{\n", pr->file);
+    for (const struct inlined *at = pr->inlined; at != NULL; at = at->next) {
+        fprintf(pr->file, "$L__inlined%u:\n.b8 ", at->number);
+        for (const char *c = at->function; *c != '\0'; c++) {
+            fprintf(pr->file, "%u,", (unsigned char)*c);
+        }
+        fputs("0\n", pr->file);
+    }
+    fputs("}\n", pr->file);
+}
+
 static void print_statement(struct printer *pr, const struct ptx_statement *statement)
 {
-    if (statement->source_file != pr->source_file || statement->source_line != pr->source_line) {
-        pr->source_file = statement->source_file;
-        pr->source_line = statement->source_line;
-        fprintf(pr->file, ".loc %" PRIu32 " %" PRIu32 " 0\n", pr->source_file, pr->source_line);
-    }
+    print_loc(pr, statement->loc);
     switch (statement->kind) {
     case PTX_STMT_INSTRUCTION:
         fputc('\t', pr->file);
@@ -461,7 +519,7 @@ static void print_function(struct printer *pr, const struct ptx_function *functi
     }
     fputs("\n{\n", pr->file);
     print_declarations(pr, function);
-    pr->source_file = pr->source_line = 0;
+    pr->loc = NULL;
     for (const struct ptx_statement *at = function->body; at != NULL; at = at->next) {
         print_statement(pr, at);
     }
@@ -503,6 +561,7 @@ void ptx_print(FILE *file, const struct ptx_module *module)
             fprintf(file, ".alias %s, %s;\n", at->symbol->name, at->alias->symbol->name);
         }
     }
+    print_strings(&pr);
     HASH_CLEAR(by_name, pr.module_names);
     ptx_arena_destroy(pr.arena);
 }

@@ -96,8 +96,8 @@ Test(cases, debug_sections)
     cr_expect(add->operands[1].kind == PTX_OPERAND_SYMBOL);
     cr_expect_str_eq(add->operands[1].symbol->name, "%f1");
     const struct ptx_statement *load = f->body->next;
-    cr_expect(load->source_file == 1 && load->source_line == 5);
-    cr_expect_eq(load->next->source_line, 6);
+    cr_expect(load->loc->file == 1 && load->loc->line == 5);
+    cr_expect_eq(load->next->loc->line, 6);
     ptx_module_destroy(module);
 }
 
@@ -117,8 +117,49 @@ Test(cases, inlined_positions)
     const struct ptx_instruction *bfi = k->body->instruction;
     cr_expect(bfi->opcode == PTX_OP_bfi && bfi->operand_count == 5);
     cr_expect(bfi->operands[3].integer == 8 && bfi->operands[4].integer == 24);
-    cr_expect_eq(k->body->source_line, 2);
-    cr_expect_eq(k->body->next->source_line, 4);
+    cr_expect_eq(k->body->loc->line, 2);
+    cr_expect_eq(k->body->next->loc->line, 4);
     cr_expect(k->body->next->instruction->operands[1].kind == PTX_OPERAND_IMM_INT);
+    cr_expect_str_eq(k->body->loc->function, "_Z");
+    cr_expect_null(k->body->next->loc->function); // no such offset
+    ptx_module_destroy(module);
+}
+
+// Code that was inlined into inlined code: each position with the place of the call.
+Test(cases, chain_of_positions)
+{
+    static const char text[] = ".version 8.7\n.target sm_75\n.address_size 64\n"
+                               ".visible .entry k()\n{\n.reg .b32 %r<5>;\n"
+                               ".loc 1 22 9\n.loc 1 9 5, function_name $L0, inlined_at 1 22 9\n"
+                               ".loc 1 4 5, function_name $L1, inlined_at 1 9 5\n"
+                               "add.u32 %r1, %r2, %r3;\n.loc 2 1 1\nret;\n}\n"
+                               ".entry next()\n{\nret;\n}\n"
+                               ".file 1 \"k.cu\"\n.file 2 \"k.h\"\n"
+                               ".section .debug_str\n{\n$L0:\n.b8 95,90,49,0\n"
+                               "$L1:\n.b8 95,90,50,0\n}\n";
+    struct ptx_module *module = parse_text(text, "chain");
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&printed, &size);
+    ptx_print(file, module);
+    fclose(file);
+    struct ptx_module *again = parse_text(printed, "chain again");
+    for (unsigned round = 0; round < 2; round++) {
+        struct ptx_module *m = round == 0 ? module : again;
+        const struct ptx_statement *add = ptx_find_function(m, "k")->body;
+        const struct ptx_loc *loc = add->loc;
+        cr_expect(loc->file == 1 && loc->line == 4 && loc->column == 5);
+        cr_expect_str_eq(loc->function, "_Z2");
+        cr_assert_not_null(loc->inlined_at);
+        cr_expect_str_eq(loc->inlined_at->function, "_Z1");
+        cr_expect_eq(loc->inlined_at->line, 9);
+        cr_assert_not_null(loc->inlined_at->inlined_at);
+        cr_expect_eq(loc->inlined_at->inlined_at->line, 22);
+        cr_expect_null(loc->inlined_at->inlined_at->inlined_at);
+        cr_expect(add->next->loc->file == 2 && add->next->loc->inlined_at == NULL);
+        cr_expect_null(ptx_find_function(m, "next")->body->loc);
+    }
+    free(printed);
+    ptx_module_destroy(again);
     ptx_module_destroy(module);
 }

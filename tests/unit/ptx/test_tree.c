@@ -253,7 +253,7 @@ Test(tree, functions)
     cr_expect(k->params->align == 16 && k->params->size == 32 && k->params->is_array);
     cr_expect(k->params->next->symbol->kind == PTX_SYMBOL_PARAMETER);
     cr_expect_eq(k->params->next->symbol->index, 1);
-    cr_expect(k->body->source_file == 3 && k->body->source_line == 7);
+    cr_expect(k->body->loc->file == 3 && k->body->loc->line == 7);
     const struct ptx_function *old = ptx_find_function(module, "old");
     cr_expect(old->register_count == 3 && old->linkage == PTX_LINK_WEAK);
     cr_expect_eq(old->params->symbol->kind, PTX_SYMBOL_REGISTER);
