@@ -275,6 +275,15 @@ struct irtb_backend {
 
     // Whole-API override: address of the function `name` of that CUDA major (11, 12, 13), or NULL.
     void *(*api_override)(int major, const char *name);
+    // Not NULL: the backend forwards. Every function of every major comes from api_override, nothing
+    // of shim/core runs, and of the operations below only device_count and device_info are called
+    // (for the choice of a backend, and by `infinirt info`). Opens what serves that major before its
+    // first api_override; on failure writes one line of reason and returns the error that all
+    // functions of the major shall answer. Names that the library lacks answer 801.
+    cudaError_t (*api_open)(int major, char *ret_why, size_t why_size);
+    // Quick look, without starting the vendor's runtime, whether a device of this kind is here. May
+    // be called before init; any thread. NULL: not known.
+    bool (*probe)(void);
 
     // ---- devices (0 ≤ device < count; the count never changes) ----
     cudaError_t (*device_count)(int *ret_count);

@@ -147,7 +147,7 @@ cudaError_t irt_unsupported(const char *name)
             return cudaErrorNotSupported;
         }
     }
-    const char *backend = irt_backend_ready() ? irt_backend()->name : "chosen";
+    const char *backend = irt_backend() ? irt_backend()->name : "chosen";
     irt_notice("%s is not supported by the %s backend", name, backend);
     return cudaErrorNotSupported;
 }

@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "irt_core.h"
+#include "irt_fn.h"
 #include "shim/api/error_text.h"
+#include "shim/core/api_rules.h"
 #include "shim/core/device.h"
 #include "shim/core/error_log.h"
 #include "shim/dispatch/entry.h"
@@ -28,6 +30,7 @@ enum { REASON_SIZE = 256 };
 // A backend that could be had, in order of preference. cpu is last: it always has a device.
 struct candidate {
     const char *name;
+    bool forwards; // see api_open in backend.h: chosen before code is registered
     bool tried;
     const struct irtb_backend *backend; // NULL when it cannot be had
     cudaError_t error;                  // why, as the API answers
@@ -37,10 +40,10 @@ struct candidate {
 };
 
 static struct candidate candidates[] = {
-    {.name = "nvidia"}, {.name = "ascend"}, {.name = "metax"}, {.name = "cpu"}};
+    {.name = "nvidia", .forwards = true}, {.name = "ascend"}, {.name = "metax"}, {.name = "cpu"}};
 enum { CANDIDATE_COUNT = sizeof candidates / sizeof *candidates };
 
-enum choice { CHOICE_OPEN, CHOICE_RUNNING, CHOICE_MADE, CHOICE_FAILED };
+enum choice { CHOICE_OPEN, CHOICE_RUNNING, CHOICE_MADE, CHOICE_FORWARDING, CHOICE_FAILED };
 
 // `choice` and `choosing_thread` change under `lock`; the rest is final before `choice` says so.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -49,6 +52,11 @@ static _Atomic int choice = CHOICE_OPEN;
 static pthread_t choosing_thread;
 static const struct irtb_backend *chosen;
 static cudaError_t failure;
+
+// Front ends of a forwarding backend, by position in irt_fronts; written under fronts_lock.
+static pthread_mutex_t fronts_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool front_filled[IRT_FRONT_COUNT];
+static cudaError_t front_error[IRT_FRONT_COUNT];
 
 // For kernels that ask the device runtime: the same tables as for the host.
 static cudaError_t device_attribute(int device, int attribute, int *ret_value)
@@ -136,8 +144,15 @@ static const struct irtb_backend *open_module(struct candidate *candidate)
     return NULL;
 }
 
-// Opens and initialises a backend once. Only one thread at a time calls this.
-static void try_candidate(struct candidate *candidate)
+static bool forwards(const struct irtb_backend *backend)
+{
+    return backend->api_open != NULL;
+}
+
+// Opens and initialises a backend once. A forwarding backend that was asked for by name is not
+// asked for devices: the vendor's runtime tells the application itself. Only one thread at a time
+// calls this.
+static void try_candidate(struct candidate *candidate, bool by_name)
 {
     if (candidate->tried) {
         return;
@@ -149,7 +164,9 @@ static void try_candidate(struct candidate *candidate)
         return;
     }
     cudaError_t error = backend->init(&host, candidate->reason, REASON_SIZE);
-    if (!error) {
+    if (!error && by_name && forwards(backend)) {
+        candidate->devices = -1;
+    } else if (!error) {
         error = backend->device_count(&candidate->devices);
     }
     if (error) {
@@ -157,7 +174,7 @@ static void try_candidate(struct candidate *candidate)
         if (candidate->reason[0] == '\0') {
             snprintf(candidate->reason, REASON_SIZE, "error %d", (int)error);
         }
-    } else if (candidate->devices <= 0) {
+    } else if (candidate->devices == 0) {
         snprintf(candidate->reason, REASON_SIZE, "no device");
     } else {
         candidate->backend = backend;
@@ -177,7 +194,7 @@ static struct candidate *choose_by_name(const char *name)
     for (int i = 0; i < CANDIDATE_COUNT; i++) {
         struct candidate *candidate = &candidates[i];
         if (strcmp(candidate->name, name) == 0) {
-            try_candidate(candidate);
+            try_candidate(candidate, true);
             if (candidate->backend) {
                 return candidate;
             }
@@ -193,7 +210,7 @@ static struct candidate *choose_first(void)
 {
     for (int i = 0; i < CANDIDATE_COUNT; i++) {
         struct candidate *candidate = &candidates[i];
-        try_candidate(candidate);
+        try_candidate(candidate, false);
         if (candidate->backend) {
             irt_notice("using the %s backend (INFINIRT_BACKEND is not set)", candidate->name);
             return candidate;
@@ -236,6 +253,11 @@ static void choose(void)
     const char *name = irt_env("INFINIRT_BACKEND");
     struct candidate *candidate = name && name[0] != '\0' ? choose_by_name(name) : choose_first();
     irt_error_log_setup();
+    if (candidate && forwards(candidate->backend)) {
+        failure = cudaErrorNoDevice; // of what shim/core serves: the driver functions
+        chosen = candidate->backend;
+        return;
+    }
     if (candidate) {
         failure = irt_device_setup(candidate->backend);
         if (failure) {
@@ -254,7 +276,7 @@ cudaError_t irt_backend_require(void)
     if (now == CHOICE_MADE) {
         return cudaSuccess;
     }
-    if (now == CHOICE_FAILED) {
+    if (now == CHOICE_FAILED || now == CHOICE_FORWARDING) {
         return failure;
     }
     if (irt_process_state() != IRT_PROCESS_RUNNING) {
@@ -275,11 +297,13 @@ cudaError_t irt_backend_require(void)
         pthread_mutex_unlock(&lock);
         choose();
         pthread_mutex_lock(&lock);
-        atomic_store_explicit(&choice, chosen ? CHOICE_MADE : CHOICE_FAILED, memory_order_release);
+        int made = !chosen ? CHOICE_FAILED : forwards(chosen) ? CHOICE_FORWARDING : CHOICE_MADE;
+        atomic_store_explicit(&choice, made, memory_order_release);
         pthread_cond_broadcast(&changed);
     }
+    now = choice;
     pthread_mutex_unlock(&lock);
-    return chosen ? cudaSuccess : failure;
+    return now == CHOICE_MADE ? cudaSuccess : failure;
 }
 
 // Registration and the configuration stack work without a backend and come before main: they must
@@ -304,14 +328,83 @@ static bool starts_nothing(const char *name)
     return false;
 }
 
+// Registrations are the vendor's own when its runtime is asked for by name, or when
+// INFINIRT_BACKEND is not set and a device of a forwarding backend seems to be here.
+static bool registration_chooses(void)
+{
+    static _Atomic int known = -1;
+    int answer = known;
+    if (answer >= 0) {
+        return answer;
+    }
+    const char *name = irt_env("INFINIRT_BACKEND");
+    answer = 0;
+    for (int i = 0; i < CANDIDATE_COUNT && !answer; i++) {
+        struct candidate *candidate = &candidates[i];
+        if (candidate->forwards && name && name[0] != '\0') {
+            answer = strcmp(name, candidate->name) == 0;
+        } else if (candidate->forwards) {
+            struct candidate look = {.name = candidate->name};
+            const struct irtb_backend *backend = open_module(&look);
+            answer = backend && backend->probe && backend->probe();
+        }
+    }
+    known = answer;
+    return answer;
+}
+
+// Opens the vendor's library of a major and fills the slots of that front end, once. False: this
+// thread is doing that already, and code of the library calls us.
+static bool fill_forwarding(const struct irt_front *front)
+{
+    static _Thread_local bool filling;
+    size_t index = (size_t)(front - irt_fronts);
+    if (atomic_load_explicit(&front_filled[index], memory_order_acquire)) {
+        return true;
+    }
+    if (filling) {
+        return false;
+    }
+    filling = true;
+    pthread_mutex_lock(&fronts_lock);
+    if (!front_filled[index]) {
+        char why[2048] = "";
+        cudaError_t error = chosen->api_open(front->major, why, sizeof why);
+        front_error[index] = error;
+        if (error) {
+            irt_notice("backend %s: CUDA %d cannot be had: %s", chosen->name, front->major, why);
+        }
+        for (unsigned i = 0; i < front->count; i++) {
+            irt_slot slot = NULL;
+            if (!error) {
+                *(void **)&slot = chosen->api_override(front->major, front->names[i]);
+            }
+            __atomic_store_n(&front->slots[i], slot ? slot : front->absent[i], __ATOMIC_RELEASE);
+        }
+        atomic_store_explicit(&front_filled[index], true, memory_order_release);
+    }
+    pthread_mutex_unlock(&fronts_lock);
+    filling = false;
+    return true;
+}
+
+int irt_dispatch_absent(int major, int fn)
+{
+    cudaError_t error = front_error[irt_front_of(major) - irt_fronts];
+    return (int)(error ? error : irt_unsupported(irt_fn_names[fn]));
+}
+
 irt_slot irt_dispatch_first_call(int major, unsigned slot)
 {
     const struct irt_front *front = irt_front_of(major);
-    if (!starts_nothing(front->names[slot])) {
+    if (!starts_nothing(front->names[slot]) || registration_chooses()) {
         irt_backend_require();
     }
     int now = atomic_load_explicit(&choice, memory_order_acquire);
-    if (now == CHOICE_MADE || now == CHOICE_FAILED) {
+    if (now == CHOICE_FORWARDING && !fill_forwarding(front)) {
+        return front->fallbacks[slot];
+    }
+    if (now == CHOICE_MADE || now == CHOICE_FORWARDING || now == CHOICE_FAILED) {
         return __atomic_load_n(&front->slots[slot], __ATOMIC_ACQUIRE);
     }
     return front->fallbacks[slot];
@@ -324,10 +417,18 @@ bool irt_info_backend(size_t index, struct irt_info_backend *ret_info)
     }
     irt_backend_require();
     struct candidate *candidate = &candidates[index];
-    try_candidate(candidate);
+    try_candidate(candidate, false);
+    if (candidate->backend && candidate->devices < 0) { // chosen by name
+        cudaError_t error = candidate->backend->device_count(&candidate->devices);
+        if (error) {
+            candidate->devices = 0;
+            snprintf(candidate->reason, REASON_SIZE, "error %d: %s", (int)error,
+                     irt_error_text((int)error, CUDART_VERSION));
+        }
+    }
     *ret_info = (struct irt_info_backend){.name = candidate->name,
                                           .chosen = chosen && candidate->backend == chosen,
-                                          .available = candidate->backend != NULL,
+                                          .available = candidate->backend && candidate->devices,
                                           .devices = candidate->devices};
     snprintf(ret_info->path, sizeof ret_info->path, "%s", candidate->path);
     snprintf(ret_info->reason, sizeof ret_info->reason, "%s", candidate->reason);
@@ -338,6 +439,14 @@ cudaError_t irt_info_device(int device, struct irtb_device_info *ret_info, size_
                             size_t *ret_total)
 {
     cudaError_t error = irt_backend_require();
+    if (chosen && forwards(chosen)) {
+        int count = 0;
+        *ret_free = *ret_total = 0;
+        error = chosen->device_count(&count);
+        return error                           ? error
+               : device < 0 || device >= count ? cudaErrorInvalidDevice
+                                               : chosen->device_info(device, ret_info);
+    }
     if (error) {
         return error;
     }

@@ -18,6 +18,7 @@ struct irt_front {
     const char *const *names;  // exported name, with _ptsz/_ptds
     irt_slot *slots;           // what the entries jump through; initially a thunk each, never NULL
     const irt_slot *fallbacks; // generated wrapper around shim/core, else the stub that answers 801
+    const irt_slot *absent;    // what a forwarding backend lacks: irt_dispatch_absent
 };
 
 enum { IRT_FRONT_COUNT = 3 };
@@ -30,7 +31,13 @@ const struct irt_front *irt_front_of(int major);
 // the backend once for the process, then fills every slot of every front end in layers, each layer
 // only what the one before left: the backend's api_override(major, name), then fallbacks[i]. Slots
 // are stored with release order and are final afterwards.
+// With a forwarding backend (api_open in backends/backend.h) a front end is filled at its own first
+// call, with absent[i] where api_override has nothing.
 // Returns the function to jump to: slots[slot] when the tables are filled; fallbacks[slot] when
 // this thread re-enters while it is choosing (the wrapper's irt_api_enter then answers) or when no
 // backend could be had. Other threads wait until the choice is made. Never returns NULL.
 irt_slot irt_dispatch_first_call(int major, unsigned slot);
+
+// What the functions answer that a forwarding backend does not have: 801 and one line that names
+// them, or the error of a major whose library cannot be had.
+int irt_dispatch_absent(int major, int fn);

@@ -3,6 +3,7 @@
 // `infinirt run`: finds out which front ends a program needs, puts them in front of it by
 // LD_PRELOAD and LD_LIBRARY_PATH, and becomes the program: exit code and signals are its own. On
 // the cpu backend our libcuda.so.1 is found on the library path, too.
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "layout.h"
 #include "settings.h"
 #include "verb.h"
+#include "backends/backend.h"
 
 enum { OPTION_CUDA = 1 };
 
@@ -105,8 +107,22 @@ static bool prepend(const char *name, const char *first, char separator)
     return good;
 }
 
+// Whether the backend of that name is installed and its device seems to be here.
+static bool has_device(const char *folder, const char *name)
+{
+    char file[PATH_MAX + 64];
+    snprintf(file, sizeof file, "%s/backends/libirt-%s.so", folder, name);
+    void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    const struct irtb_backend *(*entry)(void) = NULL;
+    if (module) {
+        *(void **)&entry = dlsym(module, "irtb_backend_entry");
+    }
+    const struct irtb_backend *backend = entry ? entry() : NULL;
+    return backend && (!backend->probe || backend->probe());
+}
+
 // Our libcuda.so.1 stands in for the driver only where there is none: when the cpu backend is asked
-// for, or is the only one in this installation.
+// for, or will be the choice.
 static bool wants_driver(const char *folder)
 {
     const char *backend = getenv("INFINIRT_BACKEND");
@@ -115,9 +131,7 @@ static bool wants_driver(const char *folder)
     }
     static const char *const others[] = {"nvidia", "ascend", "metax"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char file[PATH_MAX + 64];
-        snprintf(file, sizeof file, "%s/backends/libirt-%s.so", folder, others[i]);
-        if (access(file, F_OK) == 0) {
+        if (has_device(folder, others[i])) {
             return false;
         }
     }
