@@ -100,6 +100,23 @@ struct irtb_launch {
     void *const *arguments;        // one pointer per kernel parameter
 };
 
+// A launch of a kernel that the vendor's own tools made, by the vendor's handle of it.
+enum irtb_vendor_form {
+    IRTB_VENDOR_PACKED, // one-dimensional grid, packed arguments
+    IRTB_VENDOR_ARRAY,  // one-dimensional grid, one pointer per argument
+    IRTB_VENDOR_SIMT,   // grid and block as CUDA's, one pointer per argument
+};
+
+struct irtb_vendor_launch {
+    enum irtb_vendor_form form;
+    void *handle;
+    uint32_t grid[3], block[3];    // one-dimensional forms: grid[0] blocks, grid[1] = grid[2] = 1
+    uint32_t dynamic_shared;       // bytes
+    void **arguments;              // ARRAY, SIMT
+    const void *packed;            // PACKED
+    size_t packed_size;
+};
+
 // What a CUtensorMap holds: 128 bytes that the shim writes (cuTensorMapEncode…), kernels pass on and
 // the tensor copies of a backend read. Dimensions run from the innermost, whose elements follow
 // each other, to the outermost. Numbers of enumerations are cuda.h's.
@@ -439,7 +456,8 @@ struct irtb_backend {
     // Launches that are enqueued still complete.
     void (*graph_destroy)(struct irtb_graph *graph);
 
-    // ---- modules: per device ----
+    // ---- modules: per device (all of these, of the functions below and `launch`, or none; none:
+    // no CUDA code runs there, and the shim keeps modules for providers of kernels) ----
     // Parses and links the units and allocates and initialises the module's variables on the
     // device. cudaErrorInvalidPtx (218) with the first message logged when a unit does not parse.
     cudaError_t (*module_load)(int device, const struct irtb_code_unit *units, size_t count,
@@ -475,6 +493,14 @@ struct irtb_backend {
     // Compile now, so that errors appear here (cudaErrorUnsupportedPtxVersion 222, 218, 209 …)
     // instead of at the first launch. May be NULL.
     cudaError_t (*function_compile)(struct irtb_function *function);
+
+    // ---- kernels of providers (infinirt.h); NULL: not possible ----
+    // The vendor's own handle of a stream, whose device becomes current in the calling thread. What
+    // is enqueued there by hand keeps the order of the stream. NULL when that fails.
+    void *(*stream_native)(struct irtb_stream *stream);
+    // cudaErrorNotSupported for a form that the vendor's library does not have.
+    cudaError_t (*vendor_launch)(struct irtb_stream *stream,
+                                 const struct irtb_vendor_launch *launch);
 };
 
 // The one symbol a backend module exports.

@@ -14,6 +14,7 @@
 #include "shim/core/registry.h"
 #include "shim/core/stream.h"
 #include "shim/dispatch/backend.h"
+#include "shim/provide/wrap.h"
 #include "shim/util/log.h"
 #include "shim/util/process.h"
 
@@ -116,7 +117,9 @@ static cudaError_t load_locked(struct irt_module *module, struct irt_device *dev
         module->choice_error = choose_code(module, device);
         module->chosen = true;
     }
-    if (module->choice_error) {
+    // Without PTX there can still be kernels of a provider.
+    if (module->choice_error &&
+        (module->choice_error != cudaErrorNoKernelImageForDevice || !irt_provide_kernels())) {
         return module->choice_error;
     }
     struct irtb_module *code;

@@ -20,6 +20,7 @@
 #include "shim/core/device.h"
 #include "shim/core/error_log.h"
 #include "shim/dispatch/entry.h"
+#include "shim/provide/wrap.h"
 #include "shim/util/env.h"
 #include "shim/util/lock.h"
 #include "shim/util/log.h"
@@ -50,7 +51,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static _Atomic int choice = CHOICE_OPEN;
 static pthread_t choosing_thread;
-static const struct irtb_backend *chosen;
+static const struct irtb_backend *chosen; // with what stands in front of it
+static const struct candidate *chosen_candidate;
 static cudaError_t failure;
 
 // Front ends of a forwarding backend, by position in irt_fronts; written under fronts_lock.
@@ -247,6 +249,21 @@ static void fill_slots(const struct irtb_backend *backend)
     }
 }
 
+// Makes the candidate, with the providers of kernels in front of it, the chosen backend.
+static void put_in_front(const struct candidate *candidate)
+{
+    char why[REASON_SIZE];
+    const struct irtb_backend *backend =
+        irt_provide(candidate->backend, &host, irt_env("INFINIRT_KERNELS"), why, sizeof why);
+    if (!backend) {
+        irt_notice("no backend: %s", why);
+        failure = cudaErrorInitializationError;
+        return;
+    }
+    chosen = backend;
+    chosen_candidate = candidate;
+}
+
 static void choose(void)
 {
     irt_process_watch(stop_backend);
@@ -264,7 +281,7 @@ static void choose(void)
             irt_notice("the %s backend has no device that CUDA_VISIBLE_DEVICES shows",
                        candidate->name);
         } else {
-            chosen = candidate->backend;
+            put_in_front(candidate);
         }
     }
     fill_slots(chosen);
@@ -427,7 +444,7 @@ bool irt_info_backend(size_t index, struct irt_info_backend *ret_info)
         }
     }
     *ret_info = (struct irt_info_backend){.name = candidate->name,
-                                          .chosen = chosen && candidate->backend == chosen,
+                                          .chosen = candidate == chosen_candidate,
                                           .available = candidate->backend && candidate->devices,
                                           .devices = candidate->devices};
     snprintf(ret_info->path, sizeof ret_info->path, "%s", candidate->path);

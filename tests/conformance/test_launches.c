@@ -111,7 +111,7 @@ Test(launches, dynamic_shared_memory, .data = NEEDS("ptx"))
                                                        (int)p.sharedMemPerBlockOptin + 1));
 }
 
-Test(launches, function_attributes, .data = NEEDS("ptx"))
+Test(launches, function_attributes, .data = NEEDS("ptx attributes"))
 {
     struct cudaFuncAttributes a;
     int value;
