@@ -271,11 +271,12 @@ static void choose(void)
     struct candidate *candidate = name && name[0] != '\0' ? choose_by_name(name) : choose_first();
     irt_error_log_setup();
     if (candidate && forwards(candidate->backend)) {
-        failure = cudaErrorNoDevice; // of what shim/core serves: the driver functions
-        chosen = candidate->backend;
-        return;
-    }
-    if (candidate) {
+        put_in_front(candidate); // refuses providers
+        if (chosen) {
+            failure = cudaErrorNoDevice; // of what shim/core serves: the driver functions
+            return;
+        }
+    } else if (candidate) {
         failure = irt_device_setup(candidate->backend);
         if (failure) {
             irt_notice("the %s backend has no device that CUDA_VISIBLE_DEVICES shows",
