@@ -9,7 +9,8 @@ usage: run.py --build DIR --prefix DIR --meson EXE --major N --source FILE.cu PR
 
 A run passes when the exit code is 0, the last line on stdout is PASS and the library has logged no
 warning. `// e2e-env: NAME=VALUE` lines of the source are put into the environment; the words of a
-`// e2e-launcher:` line start the program (mpirun and its options).
+`// e2e-launcher:` line start the program (mpirun and its options). A line `// e2e-forms: lane warp`
+asks for a run of the library path in each of these forms of kernels (INFINIRT_CPU_FORM).
 """
 import argparse
 import os
@@ -57,6 +58,9 @@ def main():
         ("preload", {"LD_PRELOAD": os.path.join(lib, SONAME[args.major])}),
         ("library path", {"LD_LIBRARY_PATH": lib}),
     ]
+    forms = re.search(r"^// e2e-forms: (.*)$", source, re.M)
+    for form in forms.group(1).split() if forms else []:
+        ways.append(("form " + form, {"LD_LIBRARY_PATH": lib, "INFINIRT_CPU_FORM": form}))
     print("1..%d" % len(ways))
     failed = 0
     for number, (name, way) in enumerate(ways, 1):

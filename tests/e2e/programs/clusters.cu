@@ -3,6 +3,7 @@
 // Clusters as CUDA C++ has them: __cluster_dims__, cudaLaunchKernelEx, cooperative groups, a
 // histogram over the shared memory of a whole cluster.
 // e2e-env: INFINIRT_CPU_ARCH=9.0
+// e2e-forms: lane warp
 #include <cooperative_groups.h>
 
 #include <utility>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cooperative launch with grid.sync(): neighbours' writes are seen; one block too many is refused.
+// e2e-forms: lane warp
 #include <cooperative_groups.h>
 
 #include "e2e.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Single-pass scan with decoupled look-back: blocks wait for what earlier blocks publish.
+// e2e-forms: lane warp
 #include "e2e.h"
 
 constexpr int block = 128;

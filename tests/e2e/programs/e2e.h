@@ -3,7 +3,8 @@
 // What every end-to-end program shares: checks that end the program, a device buffer, random
 // numbers. The programs know nothing of this project: they are ordinary CUDA C++, checked on the
 // host, print PASS and exit with 0, or say what is wrong and exit with 1. Lines of the form
-// `// e2e-env: NAME=VALUE` in a program tell the runner (run.py) which environment it wants.
+// `// e2e-env: NAME=VALUE` in a program tell the runner (run.py) which environment it wants, and
+// `// e2e-forms: lane warp` in which forms its kernels are to run, too.
 #pragma once
 
 #include <cmath>

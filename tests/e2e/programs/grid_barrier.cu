@@ -2,6 +2,7 @@
 //
 // A hand-made barrier over the whole grid: atomicAdd and spinning, as many blocks as the occupancy
 // calculator reports to be resident. Blocks that run one after the other would hang.
+// e2e-forms: lane warp
 #include "e2e.h"
 
 __device__ unsigned arrived;

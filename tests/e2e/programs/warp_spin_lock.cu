@@ -2,6 +2,7 @@
 //
 // A lock that the lanes of one warp contend for: needs progress of every lane (independent thread
 // scheduling). Both loop shapes in use: try-lock inside the loop, and spin outside.
+// e2e-forms: lane warp
 #include "e2e.h"
 
 __device__ int lock_word, second_lock;
