@@ -14,7 +14,7 @@ static bool fits(const struct exec_object *o, uint64_t offset, uint64_t size)
 
 static const char *text_at(const struct exec_object *o, const Elf64_Shdr *strings, uint64_t offset)
 {
-    if (offset >= strings->sh_size) {
+    if (offset >= strings->sh_size || !fits(o, strings->sh_offset, strings->sh_size)) {
         return "";
     }
     const char *text = (const char *)o->data + strings->sh_offset + offset;
@@ -224,7 +224,8 @@ static uint64_t relocated(const struct exec_object *o, const Elf64_Shdr *section
                           uint64_t value)
 {
     const Elf64_Shdr *s = exec_object_section(o, ".rela.debug_line");
-    if (s == NULL || s->sh_offset % 8 != 0 || &o->sections[s->sh_info % o->count] != section) {
+    if (s == NULL || s->sh_type != SHT_RELA || s->sh_offset % 8 != 0 ||
+        &o->sections[s->sh_info % o->count] != section) {
         return value;
     }
     const Elf64_Rela *entries = (const void *)(o->data + s->sh_offset);
@@ -237,8 +238,7 @@ static uint64_t relocated(const struct exec_object *o, const Elf64_Shdr *section
 }
 
 struct state {
-    uint64_t address, file;
-    int64_t line;
+    uint64_t address, file, line; // line: modulo 2^64, so that nothing overflows
 };
 
 static const struct state first_state = {.file = 1, .line = 1};
@@ -248,7 +248,7 @@ static bool emit_row(const struct program *p, const struct state *s, bool end,
 {
     struct exec_line line = {
         .start = s->address,
-        .line = s->line > 0 && s->line <= UINT32_MAX ? (uint32_t)s->line : 0,
+        .line = s->line <= UINT32_MAX ? (uint32_t)s->line : 0,
         .end = end,
     };
     file_name(p, s->file, &line);
@@ -274,17 +274,17 @@ bool exec_object_lines(const struct exec_object *o,
         if (opcode >= p.opcode_base) {
             unsigned step = opcode - p.opcode_base;
             s.address += (uint64_t)p.instruction * (step / p.range);
-            s.line += p.base + (int)(step % p.range);
+            s.line += (uint64_t)(int64_t)(p.base + (int)(step % p.range));
             more = emit_row(&p, &s, false, row, data);
             continue;
         }
         switch (opcode) {
         case EXTENDED: {
             uint64_t length = uleb(r);
-            const unsigned char *next = r->at + length;
             if (length == 0 || length > (uint64_t)(r->end - r->at)) {
                 return true;
             }
+            const unsigned char *next = r->at + length;
             unsigned what = (unsigned)number(r, 1);
             if (what == END_SEQUENCE) {
                 more = emit_row(&p, &s, true, row, data);
@@ -303,7 +303,7 @@ bool exec_object_lines(const struct exec_object *o,
             s.address += p.instruction * uleb(r);
             break;
         case ADVANCE_LINE:
-            s.line += sleb(r);
+            s.line += (uint64_t)sleb(r);
             break;
         case SET_FILE:
             s.file = uleb(r);

@@ -2,7 +2,8 @@
 //
 // Debug information (DWARF) for kernels whose PTX has .loc: one compile unit a module, a subprogram
 // for each function and for each function that was inlined, a position on each instruction. Without
-// .loc nothing is made. It must never change the code: nothing else in jit/ looks at it.
+// .loc nothing is made. It does not change the code, and nothing else in jit/ looks at it; only where
+// LLVM schedules behind the allocation of registers is the set-up of the frame ordered otherwise.
 #include "emit.h"
 
 #include <stdlib.h>
