@@ -49,8 +49,9 @@ struct exec_shared {
 // The state letter and the start time of a process; false when there is no such process.
 static bool process_of(uint32_t pid, char *ret_state, uint64_t *ret_started)
 {
-    char path[40], text[1024];
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    char path[48], text[1024];
+    // Of its first thread: qemu-user puts other numbers into /proc/PID/stat of the process itself.
+    snprintf(path, sizeof path, "/proc/%u/task/%u/stat", pid, pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;

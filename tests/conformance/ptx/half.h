@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Small floating-point formats for the oracles: exact decoding, and rounding of an exact value to a
-// format in any direction. Values are __float128, in which every sum and product that the tests
+// format in any direction. Values are of 128-bit floating point, in which every sum and product that the tests
 // need is exact, so that nothing is rounded twice.
 #pragma once
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#if LDBL_MANT_DIG == 113 // AArch64
+typedef long double exact;
+#else
 __extension__ typedef __float128 exact;
+#endif
 
 enum direction { NEAREST_EVEN, TOWARD_ZERO, DOWNWARD, UPWARD, NEAREST_AWAY };
 
