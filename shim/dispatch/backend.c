@@ -20,6 +20,7 @@
 #include "shim/core/device.h"
 #include "shim/core/error_log.h"
 #include "shim/dispatch/entry.h"
+#include "shim/diff/diff.h"
 #include "shim/provide/wrap.h"
 #include "shim/util/env.h"
 #include "shim/util/lock.h"
@@ -249,12 +250,100 @@ static void fill_slots(const struct irtb_backend *backend)
     }
 }
 
-// Makes the candidate, with the providers of kernels in front of it, the chosen backend.
+// ---- two backends, compared ----
+
+static struct side {
+    char name[64]; // as the user wrote it
+    struct candidate *candidate;
+    bool providers;
+} sides[2]; // of diff:A,B; no candidate otherwise
+
+// A side is NAME or NAME+providers. False with a message.
+static bool read_side(struct side *side, const char *text, size_t length, const char *whole)
+{
+    static const char suffix[] = "+providers";
+    snprintf(side->name, sizeof side->name, "%.*s", (int)length, text);
+    char name[sizeof side->name];
+    memcpy(name, side->name, sizeof name);
+    char *plus = strchr(name, '+');
+    if (length >= sizeof side->name || (plus && strcmp(plus, suffix) != 0)) {
+        refuse(whole, "a side is the name of a backend, or name+providers");
+        return false;
+    }
+    side->providers = plus != NULL;
+    if (plus) {
+        *plus = '\0';
+    }
+    side->candidate = choose_by_name(name);
+    if (side->candidate && forwards(side->candidate->backend)) {
+        refuse(whole, "the nvidia backend hands calls on as they are; it cannot be compared");
+        side->candidate = NULL;
+    }
+    return side->candidate != NULL;
+}
+
+// The first side's backend, or NULL with `failure` set.
+static struct candidate *choose_diff(const char *whole)
+{
+    const char *first = whole + strlen("diff:"), *comma = strchr(first, ',');
+    if (!comma || comma == first || !comma[1] || strchr(comma + 1, ',')) {
+        refuse(whole, "it must be diff:A,B");
+        return NULL;
+    }
+    if (!read_side(&sides[0], first, (size_t)(comma - first), whole) ||
+        !read_side(&sides[1], comma + 1, strlen(comma + 1), whole)) {
+        sides[0].candidate = NULL;
+        return NULL;
+    }
+    const char *kernels = irt_env("INFINIRT_KERNELS");
+    const char *why = sides[0].candidate->devices != sides[1].candidate->devices
+                          ? "the two have different numbers of devices"
+                      : sides[0].providers && sides[1].providers
+                          ? "only one of the two can have providers"
+                      : (sides[0].providers || sides[1].providers) && !(kernels && kernels[0])
+                          ? "INFINIRT_KERNELS names no provider"
+                          : NULL;
+    if (why) {
+        refuse(whole, why);
+        sides[0].candidate = NULL;
+    }
+    return sides[0].candidate;
+}
+
+static void ignore_lost(int device, cudaError_t error)
+{
+    (void)device;
+    (void)error; // the comparison tells of it; the application sees the first side
+}
+
+static const struct irtb_backend *compare_sides(char *ret_why, size_t why_size)
+{
+    static struct irtb_host second;
+    struct irt_diff_side pair[2];
+    second = host;
+    second.device_lost = ignore_lost;
+    for (int i = 0; i < 2; i++) {
+        pair[i].name = sides[i].name;
+        pair[i].backend = irt_provide(sides[i].candidate->backend, i ? &second : &host,
+                                      sides[i].providers ? irt_env("INFINIRT_KERNELS") : NULL,
+                                      ret_why, why_size);
+        if (!pair[i].backend) {
+            return NULL;
+        }
+    }
+    irt_notice("comparing %s with %s; the program sees %s", pair[0].name, pair[1].name,
+               pair[0].name);
+    return irt_diff(&pair[0], &pair[1]);
+}
+
+// Makes the candidate, with what stands in front of it, the chosen backend.
 static void put_in_front(const struct candidate *candidate)
 {
     char why[REASON_SIZE];
     const struct irtb_backend *backend =
-        irt_provide(candidate->backend, &host, irt_env("INFINIRT_KERNELS"), why, sizeof why);
+        sides[0].candidate
+            ? compare_sides(why, sizeof why)
+            : irt_provide(candidate->backend, &host, irt_env("INFINIRT_KERNELS"), why, sizeof why);
     if (!backend) {
         irt_notice("no backend: %s", why);
         failure = cudaErrorInitializationError;
@@ -268,7 +357,9 @@ static void choose(void)
 {
     irt_process_watch(stop_backend);
     const char *name = irt_env("INFINIRT_BACKEND");
-    struct candidate *candidate = name && name[0] != '\0' ? choose_by_name(name) : choose_first();
+    struct candidate *candidate = !name || name[0] == '\0'               ? choose_first()
+                                  : strncmp(name, "diff:", 5) == 0 ? choose_diff(name)
+                                                                   : choose_by_name(name);
     irt_error_log_setup();
     if (candidate && forwards(candidate->backend)) {
         put_in_front(candidate); // refuses providers

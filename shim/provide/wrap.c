@@ -606,6 +606,10 @@ const struct irtb_backend *irt_provide(const struct irtb_backend *inner,
         }
         return inner;
     }
+    if (irt_provided.inner) {
+        snprintf(ret_why, why_size, "only one of two compared backends can need providers");
+        return NULL;
+    }
     char why[192];
     if (kernels && !irt_providers_open(kernels, why, sizeof why)) {
         snprintf(ret_why, why_size, "INFINIRT_KERNELS: %s", why);

@@ -22,7 +22,11 @@ static size_t least(size_t a, int b)
 
 static int empty(const struct infinirt_launch *l)
 {
+#ifdef WRONG // for tests of comparing
+    return 719;
+#else
     return 0;
+#endif
 }
 
 static int add_one(const struct infinirt_launch *l)
@@ -50,6 +54,11 @@ static int copy(const struct infinirt_launch *l)
     for (size_t i = 0, n = least(threads(l), NUMBER(l, 2)); i < n; i++) {
         to[i] = from[i];
     }
+#ifdef WRONG
+    if (threads(l) > 70) {
+        to[70] ^= 2;
+    }
+#endif
     return 0;
 }
 
