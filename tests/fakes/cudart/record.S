@@ -41,7 +41,8 @@ fake_record:
     ldp x11, x12, [sp]; stp x11, x12, [x10, 144]; ldp x11, x12, [sp, 16]; stp x11, x12, [x10, 160]
     ldp x11, x12, [sp, 32]; stp x11, x12, [x10, 176]; ldp x11, x12, [sp, 48]
     stp x11, x12, [x10, 192]
-    mov x0, 0x5eed000100000000
+    movz x0, 0x5eed, lsl 48
+    movk x0, 1, lsl 32
     orr x0, x0, x9
     ret
     .size fake_record, .- fake_record
