@@ -31,7 +31,7 @@ struct jit_descriptor {
 
 enum { JIT_NOACTION, JIT_REGISTER, JIT_UNREGISTER };
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the names that gdb looks for
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): gdb looks for the names
 extern struct jit_descriptor __jit_debug_descriptor;
 void __jit_debug_register_code(void);
 
@@ -79,7 +79,7 @@ static void withdraw(struct jit_code_entry *entry)
     __jit_debug_descriptor.action_flag = JIT_NOACTION;
     __jit_debug_descriptor.relevant_entry = NULL;
 }
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 // Only the code has an address: no other section is named by the debug sections.
 static char *patched_copy(const struct exec_object *object, uintptr_t text)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,8 @@ static void dump_function(const char *name, const struct exec_object *object, ui
     };
     fwrite(&code, sizeof code, 1, out.file);
     fwrite(name, length, 1, out.file);
-    fwrite((const void *)(text + f->start), f->size, 1, out.file); // as it was linked
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the code as it was linked
+    fwrite((const void *)(text + f->start), f->size, 1, out.file);
 }
 
 // ---------------------------------------------------------------- functions
@@ -173,8 +175,8 @@ void cpu_perf_write(enum cpu_perf mode, const char *name, const struct exec_obje
         bool kernel = strcmp(f.name, "thread") == 0 || strcmp(f.name, "block") == 0;
         snprintf(full, sizeof full, kernel ? "%s" : "%s: %s", people, f.name);
         if (mode == CPU_PERF_MAP) {
-            fprintf(out.file, "%llx %llx %s\n", (unsigned long long)(text + f.start),
-                    (unsigned long long)f.size, full);
+            uint64_t address = text + f.start;
+            fprintf(out.file, "%" PRIx64 " %" PRIx64 " %s\n", address, f.size, full);
         } else if (f.size != 0) {
             dump_function(full, object, text, &f);
         }

@@ -174,7 +174,8 @@ static bool open_program(const struct exec_object *o, const Elf64_Shdr *section,
     struct program p = {.code = {.at = r.at + header, .end = r.end}};
     p.instruction = (unsigned)number(&r, 1);
     number(&r, 2); // operations of an instruction, whether rows are statements
-    p.base = (int8_t)number(&r, 1);
+    p.base = (int)number(&r, 1);
+    p.base -= p.base > 127 ? 256 : 0; // one signed byte
     p.range = (unsigned)number(&r, 1);
     p.opcode_base = (unsigned)number(&r, 1);
     p.lengths = r.at;
