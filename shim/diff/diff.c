@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See diff.h: the table of operations. work.c has copies, fills and launches; here: devices, memory,
-// streams, events, modules.
+// See diff.h: the table of operations. work.c has copies, fills and launches; here: devices,
+// memory, streams, events, modules.
 #include "shim/diff/diff.h"
 
 #include <pthread.h>
@@ -155,7 +155,8 @@ static cudaError_t host_register(int device, void *ptr, size_t size, unsigned fl
     if (e) {
         return e;
     }
-    e = seen == ptr ? B->memory_alloc(device, IRTB_MEMORY_HOST, size, 0, &b) : cudaErrorNotSupported;
+    e = seen == ptr ? B->memory_alloc(device, IRTB_MEMORY_HOST, size, 0, &b)
+                    : cudaErrorNotSupported;
     if (!e) {
         pthread_mutex_lock(&irt_diff_lock);
         bool known = irt_diff_remember(&(struct irt_diff_memory){.a = ptr,
@@ -397,8 +398,7 @@ static cudaError_t module_function(struct irtb_module *module, const char *name,
         free(f);
         return e;
     }
-    if (!module->side[DIFF_B] ||
-        B->module_function(module->side[DIFF_B], name, &f->side[DIFF_B])) {
+    if (!module->side[DIFF_B] || B->module_function(module->side[DIFF_B], name, &f->side[DIFF_B])) {
         f->side[DIFF_B] = NULL;
     }
     pthread_mutex_lock(&irt_diff_lock);
@@ -412,8 +412,7 @@ static cudaError_t module_function(struct irtb_module *module, const char *name,
 static cudaError_t module_variable(struct irtb_module *module, const char *name, void **ret_ptr,
                                    size_t *ret_size, bool *ret_managed)
 {
-    cudaError_t e =
-        A->module_variable(module->side[DIFF_A], name, ret_ptr, ret_size, ret_managed);
+    cudaError_t e = A->module_variable(module->side[DIFF_A], name, ret_ptr, ret_size, ret_managed);
     if (!e) {
         pthread_mutex_lock(&irt_diff_lock);
         pair_variable(module, name);

@@ -4,8 +4,8 @@
 // with both and compares. The application sees A; B has a shadow of every allocation, stream, event
 // and module. Work is done at once, A first, so that after every copy, fill and launch the bytes of
 // all allocations can be compared. The first difference is reported on stderr and a reproducer is
-// written; from then on B rests. What cannot be compared is not there (801): arrays, textures, memory
-// shared between processes, virtual memory, values that streams wait for, native graphs.
+// written; from then on B rests. What cannot be compared is not there (801): arrays, textures,
+// memory shared between processes, virtual memory, values that streams wait for, native graphs.
 // Consequences: a launch waits for its kernel, so that a kernel that waits for a later call never
 // ends. Callers: shim/dispatch.
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of this folder share: the two sides, the shadows of allocations (shadow.c), and the
-// report (report.c). One lock guards all work and all lists: operations run one after the other.
+// What the files of this folder share: the two sides, the shadows of allocations (shadow.c), and
+// the report (report.c). One lock guards all work and all lists: operations run one after the
+// other.
 #pragma once
 
 #include <stdbool.h>

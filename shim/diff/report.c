@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The report of the first difference and the reproducer: a file that holds the launch, the code and
-// the memory that its parameters point to, as it was before. Format: lines of words; "code N", "parameter N" and "memory N" are
-// followed by N raw bytes and a newline.
+// the memory that its parameters point to, as it was before. Format: lines of words; "code N",
+// "parameter N" and "memory N" are followed by N raw bytes and a newline.
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,8 +34,8 @@ struct irt_diff_before {
 
 static bool parameter(const struct irtb_launch *launch, unsigned index, struct irtb_parameter *ret)
 {
-    return irt_diff_state.side[DIFF_A].backend->function_parameter(
-               launch->function->side[DIFF_A], index, ret) == cudaSuccess;
+    return irt_diff_state.side[DIFF_A].backend->function_parameter(launch->function->side[DIFF_A],
+                                                                   index, ret) == cudaSuccess;
 }
 
 static void keep_pointer(struct irt_diff_before *before, unsigned index, size_t offset,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shadows of allocations: finding, translating addresses, reading and comparing. Caller holds the
-// lock of diff.c.
+// The shadows of allocations: finding, translating addresses, reading and comparing. Caller holds
+// the lock of diff.c.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -139,8 +139,8 @@ cudaError_t irt_diff_fill(struct irtb_stream *stream, const struct irtb_fill *fi
 }
 
 // Runs once, in A's order; whatever comes behind it in the stream waits for it.
-cudaError_t irt_diff_host_func(struct irtb_stream *stream, void (*function)(void *),
-                               void *argument, bool always)
+cudaError_t irt_diff_host_func(struct irtb_stream *stream, void (*function)(void *), void *argument,
+                               bool always)
 {
     return A->host_func(stream->side[DIFF_A], function, argument, always);
 }
@@ -199,7 +199,7 @@ static cudaError_t launch_b(struct irtb_stream *stream, const struct irtb_launch
 // Whether B has the kernel; says once that it has not.
 static bool possible(struct irtb_function *f)
 {
-    cudaError_t e = !f->side[DIFF_B]        ? cudaErrorInvalidDeviceFunction
+    cudaError_t e = !f->side[DIFF_B]      ? cudaErrorInvalidDeviceFunction
                     : B->function_compile ? B->function_compile(f->side[DIFF_B])
                                           : cudaSuccess;
     if (e && !f->told) {

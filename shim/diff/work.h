@@ -11,6 +11,6 @@ extern pthread_mutex_t irt_diff_lock; // of all work and lists
 
 cudaError_t irt_diff_copy(struct irtb_stream *stream, const struct irtb_copy *copy);
 cudaError_t irt_diff_fill(struct irtb_stream *stream, const struct irtb_fill *fill);
-cudaError_t irt_diff_host_func(struct irtb_stream *stream, void (*function)(void *),
-                               void *argument, bool always);
+cudaError_t irt_diff_host_func(struct irtb_stream *stream, void (*function)(void *), void *argument,
+                               bool always);
 cudaError_t irt_diff_launch(struct irtb_stream *stream, const struct irtb_launch *launch);

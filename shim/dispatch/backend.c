@@ -19,8 +19,8 @@
 #include "shim/core/api_rules.h"
 #include "shim/core/device.h"
 #include "shim/core/error_log.h"
-#include "shim/dispatch/entry.h"
 #include "shim/diff/diff.h"
+#include "shim/dispatch/entry.h"
 #include "shim/provide/wrap.h"
 #include "shim/util/env.h"
 #include "shim/util/lock.h"
@@ -324,9 +324,9 @@ static const struct irtb_backend *compare_sides(char *ret_why, size_t why_size)
     second.device_lost = ignore_lost;
     for (int i = 0; i < 2; i++) {
         pair[i].name = sides[i].name;
-        pair[i].backend = irt_provide(sides[i].candidate->backend, i ? &second : &host,
-                                      sides[i].providers ? irt_env("INFINIRT_KERNELS") : NULL,
-                                      ret_why, why_size);
+        pair[i].backend =
+            irt_provide(sides[i].candidate->backend, i ? &second : &host,
+                        sides[i].providers ? irt_env("INFINIRT_KERNELS") : NULL, ret_why, why_size);
         if (!pair[i].backend) {
             return NULL;
         }
@@ -357,7 +357,7 @@ static void choose(void)
 {
     irt_process_watch(stop_backend);
     const char *name = irt_env("INFINIRT_BACKEND");
-    struct candidate *candidate = !name || name[0] == '\0'               ? choose_first()
+    struct candidate *candidate = !name || name[0] == '\0'         ? choose_first()
                                   : strncmp(name, "diff:", 5) == 0 ? choose_diff(name)
                                                                    : choose_by_name(name);
     irt_error_log_setup();

@@ -17,7 +17,7 @@ struct kept {
 struct irtb_graph {
     struct irtb_graph *inner;
     unsigned char *hosted; // per node: it is a host function for a kernel
-    struct kept *calls; // changed by one thread at a time, as graph_update is called
+    struct kept *calls;    // changed by one thread at a time, as graph_update is called
     struct irtb_notice notice;
 };
 

@@ -98,10 +98,10 @@ static cudaError_t launch_vendor(struct irtb_stream *stream, struct irt_provide_
 {
     const struct irtb_function *f = call->function;
     const struct infinirt_launch *l = &call->launch;
-    struct irtb_vendor_launch vendor = {.form = f->entry.kind == INFINIRT_PACKED ? IRTB_VENDOR_PACKED
-                                                : f->entry.kind == INFINIRT_ARRAY
-                                                    ? IRTB_VENDOR_ARRAY
-                                                    : IRTB_VENDOR_SIMT,
+    struct irtb_vendor_launch vendor = {.form =
+                                            f->entry.kind == INFINIRT_PACKED  ? IRTB_VENDOR_PACKED
+                                            : f->entry.kind == INFINIRT_ARRAY ? IRTB_VENDOR_ARRAY
+                                                                              : IRTB_VENDOR_SIMT,
                                         .handle = f->entry.handle,
                                         .dynamic_shared = l->dynamic_shared,
                                         .packed = l->packed,

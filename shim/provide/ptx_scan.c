@@ -199,9 +199,8 @@ static bool read_kernel(struct scanner *s, struct irt_ptx_contents *contents)
         }
     }
     struct irt_ptx_kernel *list =
-        good && is(s, "{")
-            ? realloc(contents->kernels, (contents->kernel_count + 1) * sizeof *list)
-            : NULL;
+        good && is(s, "{") ? realloc(contents->kernels, (contents->kernel_count + 1) * sizeof *list)
+                           : NULL;
     if (list) {
         contents->kernels = list;
         list[contents->kernel_count++] = kernel;
@@ -275,9 +274,8 @@ static bool read_variable(struct scanner *s, struct irt_ptx_contents *contents)
         next(s);
     }
     struct irt_ptx_variable *list =
-        variable.value
-            ? realloc(contents->variables, (contents->variable_count + 1) * sizeof *list)
-            : NULL;
+        variable.value ? realloc(contents->variables, (contents->variable_count + 1) * sizeof *list)
+                       : NULL;
     if (!list) {
         free(variable.name);
         free(variable.value);

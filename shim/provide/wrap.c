@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See wrap.h. Here: modules and functions, and waiting, which must report the errors of host kernels.
-// launch.c makes the launches, graph.c the nodes of graphs.
+// See wrap.h. Here: modules and functions, and waiting, which must report the errors of host
+// kernels. launch.c makes the launches, graph.c the nodes of graphs.
 #include "shim/provide/wrap.h"
 
 #include <pthread.h>
@@ -34,8 +34,8 @@ static cudaError_t make_variable(struct irtb_module *module, size_t index)
         return cudaErrorNotSupported;
     }
     void *ptr;
-    cudaError_t e = inner->memory_alloc(module->device, IRTB_MEMORY_DEVICE,
-                                        rounded(variable->size), 0, &ptr);
+    cudaError_t e =
+        inner->memory_alloc(module->device, IRTB_MEMORY_DEVICE, rounded(variable->size), 0, &ptr);
     struct irtb_stream *stream = NULL;
     if (!e) {
         e = inner->stream_create(module->device, 0, &stream);
@@ -196,10 +196,10 @@ static cudaError_t make_function(struct irtb_module *module, const char *name,
         return cudaErrorMemoryAllocation;
     }
     f->module = module;
-    f->provided = irt_provided.kernels && irt_provider_find(name, inner->name, module->device,
-                                                            &f->entry);
-    cudaError_t e = f->provided || kernel || inner->module_load ? cudaSuccess
-                                                                : cudaErrorInvalidDeviceFunction;
+    f->provided =
+        irt_provided.kernels && irt_provider_find(name, inner->name, module->device, &f->entry);
+    cudaError_t e =
+        f->provided || kernel || inner->module_load ? cudaSuccess : cudaErrorInvalidDeviceFunction;
     if (!e && !f->provided && (inner->module_load || module->error)) {
         e = module->error ? module->error : inner->module_function(module->inner, name, &f->inner);
     }
@@ -377,7 +377,8 @@ static cudaError_t function_occupancy(struct irtb_function *f, int block_size,
     if (blocks > prop->maxBlocksPerMultiProcessor && prop->maxBlocksPerMultiProcessor > 0) {
         blocks = prop->maxBlocksPerMultiProcessor;
     }
-    size_t fit = dynamic_shared ? prop->sharedMemPerMultiprocessor / dynamic_shared : (size_t)blocks;
+    size_t fit =
+        dynamic_shared ? prop->sharedMemPerMultiprocessor / dynamic_shared : (size_t)blocks;
     *ret_blocks = fit < (size_t)blocks ? (int)fit : blocks;
     return cudaSuccess;
 }
@@ -403,7 +404,7 @@ static cudaError_t function_compile(struct irtb_function *f)
 static struct owner {
     const void *object;
     int device;
-} *owners;
+} * owners;
 static size_t owner_count, owner_capacity;
 static pthread_mutex_t owner_lock = PTHREAD_MUTEX_INITIALIZER;
 

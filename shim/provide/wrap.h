@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A backend whose kernels come from providers (provider.h): a table of operations put in front of the
-// backend's own. Kernels that no provider has go to the backend; one that cannot run CUDA code gets
-// modules with variables and parameter layouts here, and answers 209 for kernels without a provider.
-// Callers: shim/dispatch.
+// A backend whose kernels come from providers (provider.h): a table of operations put in front of
+// the backend's own. Kernels that no provider has go to the backend; one that cannot run CUDA code
+// gets modules with variables and parameter layouts here, and answers 209 for kernels without a
+// provider. Callers: shim/dispatch.
 #pragma once
 
 #include "backends/backend.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Skips the tests that need what the platform lacks, before any of them runs. Linked whole into every
-// program of the suite. CONFORMANCE_CAPABILITIES names the file, see its head for the format.
+// Skips the tests that need what the platform lacks, before any of them runs. Linked whole into
+// every program of the suite. CONFORMANCE_CAPABILITIES names the file, see its head for the format.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,12 +99,14 @@ ReportHook(PRE_ALL)(struct criterion_test_set *set)
         return;
     }
     read_rows(path);
-    FOREACH_SET(struct criterion_suite_set *suite, set->suites) {
+    FOREACH_SET(struct criterion_suite_set * suite, set->suites)
+    {
         const char *all = suite->suite.data ? suite->suite.data->data : NULL;
         if (!suite->tests) {
             continue; // a suite without tests for this major
         }
-        FOREACH_SET(struct criterion_test *test, suite->tests) {
+        FOREACH_SET(struct criterion_test * test, suite->tests)
+        {
             judge(test, all, platform);
             judge(test, test->data->data, platform);
         }

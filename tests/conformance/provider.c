@@ -128,11 +128,15 @@ static int wait_flag(const struct infinirt_launch *l)
     return 0;
 }
 
-#define HOST(name_) {.name = "k_" #name_, .kind = INFINIRT_HOST, .function = name_}
+#define HOST(name_)                                                   \
+    {                                                                 \
+        .name = "k_" #name_, .kind = INFINIRT_HOST, .function = name_ \
+    }
 static const struct infinirt_kernel kernels[] = {
-    HOST(empty),    HOST(add_one), HOST(fill),      HOST(copy),
-    HOST(spin_copy), HOST(geometry), HOST(dynamic), HOST(variables),
-    HOST(fault),    HOST(trap),    HOST(wait_flag), {.name = "k_limited", .kind = INFINIRT_HOST, .function = empty},
+    HOST(empty),   HOST(add_one),   HOST(fill),
+    HOST(copy),    HOST(spin_copy), HOST(geometry),
+    HOST(dynamic), HOST(variables), HOST(fault),
+    HOST(trap),    HOST(wait_flag), {.name = "k_limited", .kind = INFINIRT_HOST, .function = empty},
 };
 
 static const struct infinirt_provider provider = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The cpu backend (NOCODE_INNER: its module) as if it were a vendor's: it runs no CUDA code, its
-// streams have a vendor's handle, and it launches kernels by a vendor's handle, which is the address
-// of a function here. For tests of providers; proves nothing about a vendor.
+// streams have a vendor's handle, and it launches kernels by a vendor's handle, which is the
+// address of a function here. For tests of providers; proves nothing about a vendor.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static void *stream_native(struct irtb_stream *stream)
     return stream;
 }
 
-static cudaError_t vendor_launch(struct irtb_stream *stream, const struct irtb_vendor_launch *launch)
+static cudaError_t vendor_launch(struct irtb_stream *stream,
+                                 const struct irtb_vendor_launch *launch)
 {
     vendor_kernel *kernel;
     *(void **)&kernel = launch->handle;

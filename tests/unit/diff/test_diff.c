@@ -120,7 +120,8 @@ Test(diff, error_of_one_side, .timeout = 60)
     OK(kernel_launch(KERNEL_EMPTY, 1, 1, NULL, 0, 0));
     OK(cudaDeviceSynchronize());
     const char *text = end(&reproducer, &size);
-    cr_assert(strstr(text, "kernel k_empty") && strstr(text, "cpu answers 0, cpu+providers answers"),
+    cr_assert(strstr(text, "kernel k_empty") &&
+                  strstr(text, "cpu answers 0, cpu+providers answers"),
               "%s", text);
 }
 

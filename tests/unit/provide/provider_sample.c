@@ -47,7 +47,8 @@ static void packed(const struct irtb_vendor_launch *launch)
 {
     int *out;
     memcpy(&out, launch->packed, sizeof out);
-    *out = launch->form == IRTB_VENDOR_PACKED && launch->packed_size == 8 ? (int)launch->grid[0] : -1;
+    *out =
+        launch->form == IRTB_VENDOR_PACKED && launch->packed_size == 8 ? (int)launch->grid[0] : -1;
 }
 
 static void array(const struct irtb_vendor_launch *launch)

@@ -25,8 +25,9 @@ Test(names, qualified)
         {"ns::inner::k", "_ZN2ns5inner1kIiLi3EEEvPT_", true},
         {"ns::Box::k", "_ZN2ns3BoxIfLb1EE1kIdEEvT_", true},
         {"ns::Box::k", "_ZN2ns3BoxINS_5OtherIiEELNS_1EE2EE1kEv", true},
-        {"(anonymous namespace)::k", "_ZN55_GLOBAL__N__0123456789012345678901234567890123456789012"
-                                     "341kEv",
+        {"(anonymous namespace)::k",
+         "_ZN55_GLOBAL__N__0123456789012345678901234567890123456789012"
+         "341kEv",
          false}, // a length that is wrong
         {"(anonymous namespace)::k", "_ZN12_GLOBAL__N_11kEv", true},
         {"k", "_ZL1kPi", true},
@@ -77,8 +78,9 @@ Test(ptx, kernels_and_variables)
 // Every prefix of a text is read without a fault.
 Test(ptx, cut_off)
 {
-    static const char text[] = ".global .align 4 .b32 n[3] = {1, -2};\n/* c */ .visible .entry "
-                               "k(.param .align 8 .b8 p[16], .param .u64 q)\n.maxntid 4, 4, 4\n{}\n";
+    static const char text[] =
+        ".global .align 4 .b32 n[3] = {1, -2};\n/* c */ .visible .entry "
+        "k(.param .align 8 .b8 p[16], .param .u64 q)\n.maxntid 4, 4, 4\n{}\n";
     for (size_t n = 0; n < sizeof text; n++) {
         struct irt_ptx_contents c = {0};
         char *copy = strndup(text, n);

@@ -34,8 +34,8 @@ static const char text[] =
     ".visible .entry _Z5otherv()\n{\n ret;\n}\n";
 enum { SCALE, FAILS, PACKED, ARRAY, SIMT, ENQUEUE, OTHER, NOT_THERE, COUNT };
 static const char *const names[] = {
-    "_Z5scaleIfEvPT_S0_i", "_ZN2ns5failsEv", "k_packed", "k_array", "k_simt", "k_enqueue",
-    "_Z5otherv",           "k_not_there"};
+    "_Z5scaleIfEvPT_S0_i", "_ZN2ns5failsEv", "k_packed",   "k_array", "k_simt",
+    "k_enqueue",           "_Z5otherv",      "k_not_there"};
 static struct ptx_module *module;
 static int numbers_key, half_key, pointer_key;
 
@@ -90,8 +90,8 @@ static void scales(void)
     cr_assert(host[0] == 12 && host[3] == 48);
     cudaLaunchConfig_t config = {.gridDim = {1, 1, 1}, .blockDim = {4, 1, 1}, .stream = stream};
     OK(cudaLaunchKernelExC(&config, ptx_module_stub(module, SCALE), arguments));
-    OK(cudaLaunchCooperativeKernel(ptx_module_stub(module, SCALE), (dim3){1, 1, 1},
-                                   (dim3){4, 1, 1}, arguments, 0, stream));
+    OK(cudaLaunchCooperativeKernel(ptx_module_stub(module, SCALE), (dim3){1, 1, 1}, (dim3){4, 1, 1},
+                                   arguments, 0, stream));
     OK(cudaStreamSynchronize(stream));
     OK(cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost));
     cr_assert(host[0] == 48);
