@@ -33,6 +33,7 @@ def stage(build, prefix, meson):
 def clean_environment(**extra):
     """The variables that a program needs, and none that the caller's shell happens to have."""
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "TMPDIR", "LANG")}
+    env["CUDA_CACHE_DISABLE"] = "1"  # nothing is kept in the user's folder
     env["INFINIRT_BACKEND"] = "cpu"
     env.update(extra)
     return env

@@ -124,8 +124,16 @@ def case_run_with_a_cache(f):
     folder = os.path.join(f.tmp, "cache")
     os.mkdir(folder, 0o700)
     for _ in range(2):  # filled, then used
-        expect(f.call("run", "--cache", folder, f.program("vector_add-13")), 0, "PASS")
+        expect(f.call("run", "--cache", folder, f.program("vector_add-13"),
+                      CUDA_CACHE_DISABLE="0"), 0, "PASS")
         assert os.listdir(folder)
+    env = {"INFINIRT_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "0"}
+    expect(f.call("cache", **env), 0, "kept     1 kernels")
+    expect(f.call("cache", "--clear", **env), 0, "removed  1 kernels")
+    assert not os.listdir(folder)
+    expect(f.call("cache", CUDA_CACHE_DISABLE="1"), 0, "no kernels are kept")
+    expect(f.call("cache", "--all"), 2)
+    expect(f.call("cache", "more"), 2)
 
 
 def case_run_through_a_script(f):

@@ -12,6 +12,7 @@ static const struct verb verbs[] = {
     {"run", "run a CUDA program with this library in front", verb_run},
     {"info", "list backends, devices and settings", verb_info},
     {"doctor", "tell whether a program can run, and what to do if not", verb_doctor},
+    {"cache", "show or clear the compiled kernels that are kept", verb_cache},
 };
 
 void complain(const char *format, ...)

@@ -19,6 +19,7 @@ struct verb {
 int verb_run(int argc, char **argv);
 int verb_info(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
+int verb_cache(int argc, char **argv);
 
 // One line on stderr, "infinirt: …", with a newline.
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See cache.h. A file is <64 hex digits of the key>.o: checksum of key and object, then the object.
-// The folder must belong to the user alone, because what lies in it is run.
+// The folder (cache_files.h) belongs to the user alone, because what lies in it is run.
 #include "cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,39 +16,11 @@
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/blake3.h>
 
+#include "cache_files.h"
 #include "orc.h"
 #include "../kernel_abi.h"
 
 enum { MOST = 256 << 20, HASH = 32 };
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int folder = -1;
-
-static void open_folder(void)
-{
-    const char *path = secure_getenv("INFINIRT_CACHE_DIR");
-    if (path == NULL || path[0] == '\0') {
-        return;
-    }
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        fprintf(stderr, "infinirt: INFINIRT_CACHE_DIR %s: %s; no kernels are kept\n", path,
-                strerror(errno));
-        return;
-    }
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid() || (st.st_mode & 022) != 0) {
-        fprintf(stderr,
-                "infinirt: INFINIRT_CACHE_DIR %s is no folder that only this user can write to; "
-                "no kernels are kept\n",
-                path);
-        if (fd >= 0) {
-            close(fd);
-        }
-        return;
-    }
-    folder = fd;
-}
 
 static void add(llvm_blake3_hasher *hasher, const void *data, size_t size)
 {
@@ -65,8 +36,7 @@ static void add_text(llvm_blake3_hasher *hasher, const char *text)
 
 bool cache_make_key(LLVMModuleRef module, const char *recipe, struct cache_key *ret_key)
 {
-    pthread_once(&once, open_folder);
-    if (folder < 0) {
+    if (cache_files_folder() < 0) {
         return false;
     }
     struct {
@@ -121,7 +91,7 @@ bool cache_read(const struct cache_key *key, LLVMMemoryBufferRef *ret_object)
 {
     char name[HASH * 2 + 3];
     file_name(key, name, sizeof(name));
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(cache_files_folder(), name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
     if (fd < 0) {
         return false;
@@ -135,6 +105,7 @@ bool cache_read(const struct cache_key *key, LLVMMemoryBufferRef *ret_object)
             checksum(key, data + HASH, size - HASH, sum);
             good = memcmp(sum, data, HASH) == 0;
             if (good) {
+                (void)futimens(fd, NULL); // used now; of a read-only folder not
                 *ret_object = LLVMCreateMemoryBufferWithMemoryRangeCopy((char *)data + HASH,
                                                                         size - HASH, "cached");
             }
@@ -164,18 +135,24 @@ void cache_write(const struct cache_key *key, LLVMMemoryBufferRef object)
     static atomic_uint counter;
     char name[HASH * 2 + 3], temporary[64];
     uint8_t sum[HASH];
+    int folder = cache_files_folder();
+    size_t size = LLVMGetBufferSize(object);
+    if (!cache_files_fits(size + HASH)) {
+        return;
+    }
     file_name(key, name, sizeof(name));
     snprintf(temporary, sizeof(temporary), ".%ld-%u.tmp", (long)getpid(),
              atomic_fetch_add(&counter, 1));
-    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = openat(cache_files_folder(), temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return;
     }
-    size_t size = LLVMGetBufferSize(object);
     checksum(key, LLVMGetBufferStart(object), size, sum);
     bool good = write_all(fd, sum, HASH) && write_all(fd, LLVMGetBufferStart(object), size);
     good = close(fd) == 0 && good;
     if (!good || renameat(folder, temporary, folder, name) != 0) {
         unlinkat(folder, temporary, 0);
+        return;
     }
+    cache_files_added(size + HASH);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects of compiled kernels on disk, in the folder that INFINIRT_CACHE_DIR names (nothing is kept
-// when it is not set). The key is a hash of the module before optimisation and of everything else
-// that shapes the code: LLVM, processor, pipeline, kernel ABI. Files are written whole and renamed,
-// and carry a checksum: a damaged one is as good as none. Any thread, any number of processes.
+// Objects of compiled kernels on disk; where and how much, see shim/util/cache_folder.h. The key is
+// a hash of the module before optimisation and of everything else that shapes the code: LLVM,
+// processor, pipeline, kernel ABI. Files are written whole and renamed, and carry a checksum: a
+// damaged one is as good as none. Any thread, any number of processes.
 #pragma once
 
 #include <stdbool.h>
