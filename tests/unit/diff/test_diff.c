@@ -147,7 +147,6 @@ Test(diff, no_false_alarm, .timeout = 60)
     OK(kernel_launch(KERNEL_ADD_ONE, 4, 32, (void *[]){&pinned, &n}, 0, 0));
     OK(kernel_launch(KERNEL_COPY, 4, 32, back, 0, 0));
     OK(kernel_launch(KERNEL_VARIABLES, 1, 1, out, 0, 0));
-    OK(kernel_launch(KERNEL_SMID, 1, 32, (void *[]){&data, &n}, 0, 0)); // only one side has it
     OK(kernel_launch(KERNEL_VARIABLES, 1, 1, out, 0, 0));
     OK(cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost));
     cr_assert(host[0] == 42 && host[1] == 7 && pinned[3] == 3);
