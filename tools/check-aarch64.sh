@@ -26,17 +26,6 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 packages="libc6-dev libgcc-12-dev llvm-19-dev libcriterion-dev liblz4-dev libzstd-dev uthash-dev
     libjson-c-dev libelf-dev python3"
 
-install_tools() {
-    local missing
-    missing=$(setup_missing gcc-aarch64-linux-gnu qemu-user)
-    [ -z "$missing" ] && return 0
-    say "installing: $missing"
-    quietly as_root apt-get -q update
-    # shellcheck disable=SC2086
-    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
-        install $missing
-}
-
 # apt with folders of its own, in which nothing is installed.
 fetch_sysroot() {
     [ -f "$deps/complete" ] && return 0
@@ -45,8 +34,13 @@ fetch_sysroot() {
     mkdir -p "$deps"/apt/etc/{apt.conf.d,preferences.d,sources.list.d} "$sysroot" \
         "$deps"/apt/{state/lists/partial,cache/archives/partial}
     : >"$deps/apt/state/status"
-    printf 'deb [arch=arm64 signed-by=%s] http://deb.debian.org/debian bookworm main\n' \
-        "$keyring" >"$deps/apt/etc/sources.list"
+    # From where this machine's own packages come.
+    apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
+        sort -u | while read -r place release component; do
+            printf 'deb [arch=arm64 signed-by=%s] %s %s %s\n' "$keyring" "$place" "$release" \
+                "$component"
+        done >"$deps/apt/etc/sources.list"
+    [ -s "$deps/apt/etc/sources.list" ] || die "apt on this machine has no sources"
     local apt=(apt-get -q -y -o "Dir::Etc=$deps/apt/etc" -o "Dir::State=$deps/apt/state"
         -o "Dir::State::status=$deps/apt/state/status" -o "Dir::Cache=$deps/apt/cache"
         -o APT::Architecture=arm64 -o APT::Architectures=arm64
@@ -106,7 +100,7 @@ TXT
 }
 
 setup_packages
-install_tools
+setup_install gcc-aarch64-linux-gnu qemu-user
 setup_cuda
 fetch_sysroot
 register_qemu

@@ -3,7 +3,8 @@
 # Sourced by demo.sh and check.sh: installs what the build needs, finds or fetches CUDA 13, and
 # configures the build folder. Not for running by itself. Quick and quiet when all is there.
 #
-#   setup_packages           Debian packages that are missing, with apt-get
+#   setup_install PACKAGE…   Debian packages, with apt-get, those that are missing
+#   setup_packages           what the build needs, by setup_install
 #   setup_cuda               sets cuda_include, nvcc
 #   setup_older_majors       sets nvcc12, nvcc11, runtimes; each may stay empty
 #   setup_configure DIR      meson setup or reconfigure of DIR, prefix dist/
@@ -47,6 +48,18 @@ setup_missing() {
     done
 }
 
+# Installs those of the packages that are missing.
+setup_install() {
+    local missing
+    missing=$(setup_missing "$@")
+    [ -z "$missing" ] && return 0
+    say "installing: $missing"
+    quietly as_root apt-get -q update
+    # shellcheck disable=SC2086
+    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+        install $missing
+}
+
 setup_packages() {
     command -v dpkg-query >/dev/null 2>&1 || die "this set-up knows Debian only; see README.md"
     local want="gcc g++ libc6-dev meson ninja-build pkg-config llvm-19-dev libcriterion-dev
@@ -54,15 +67,8 @@ setup_packages() {
         python3 ca-certificates openmpi-bin libopenmpi-dev gdb"
     # pip is needed only where something has to be fetched and no other pip works
     python3 -m pip --version >/dev/null 2>&1 || want="$want python3-pip"
-    local missing
     # shellcheck disable=SC2086
-    missing=$(setup_missing $want)
-    [ -z "$missing" ] && return 0
-    say "installing: $missing"
-    quietly as_root apt-get -q update
-    # shellcheck disable=SC2086
-    quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
-        install $missing
+    setup_install $want
 }
 
 # Prints the top folder of an installed toolkit of major 13, if there is one.
