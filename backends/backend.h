@@ -290,14 +290,14 @@ struct irtb_backend {
     // Process exit: stop workers without waiting for queued work. No operation follows. May be NULL.
     void (*at_exit)(void);
 
-    // Whole-API override: address of the function `name` of that CUDA major (11, 12, 13), or NULL.
-    void *(*api_override)(int major, const char *name);
     // Not NULL: the backend forwards. Every function of every major comes from api_override, nothing
     // of shim/core runs, and of the operations below only device_count and device_info are called
-    // (for the choice of a backend, and by `infinirt info`). Opens what serves that major before its
-    // first api_override; on failure writes one line of reason and returns the error that all
-    // functions of the major shall answer. Names that the library lacks answer 801.
+    // (for the choice of a backend, and by `infinirt info`). Opens what serves that major (11, 12,
+    // 13) before its first api_override; on failure writes one line of reason and returns the error
+    // that all functions of the major shall answer.
     cudaError_t (*api_open)(int major, char *ret_why, size_t why_size);
+    // Address of the function `name` of that major, or NULL: it answers 801. Only with api_open.
+    void *(*api_override)(int major, const char *name);
     // Quick look, without starting the vendor's runtime, whether a device of this kind is here. May
     // be called before init; any thread. NULL: not known.
     bool (*probe)(void);

@@ -30,8 +30,9 @@ static void note(struct search *s, const char *text, const char *reason)
     if (s->used + 1 >= s->size) {
         return;
     }
-    int n = snprintf(s->why + s->used, s->size - s->used, "%s%s%s%s%s", s->used > s->begin ? ", " : "", text,
-                     reason ? " (" : "", reason ? reason : "", reason ? ")" : "");
+    int n =
+        snprintf(s->why + s->used, s->size - s->used, "%s%s%s%s%s", s->used > s->begin ? ", " : "",
+                 text, reason ? " (" : "", reason ? reason : "", reason ? ")" : "");
     s->used += n > 0 ? (size_t)n : 0;
     if (s->used >= s->size) { // cut: say so
         s->used = s->size - 1;
@@ -131,11 +132,12 @@ static bool try_pattern(struct search *s, const char *pattern)
 // The folders of NVIDIA's packages below one of Python's.
 static bool try_packages(struct search *s, const char *site)
 {
-    static const char *const parts[] = {"cuda_runtime/lib", "cu%d/lib"};
+    char own[16], folder[NVIDIA_PATH_MAX];
+    snprintf(own, sizeof own, "cu%d", s->major);
+    const char *const parts[] = {"cuda_runtime", own};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        char part[32], folder[NVIDIA_PATH_MAX];
-        snprintf(part, sizeof part, i == 0 ? "cuda_runtime/lib" : "cu%d/lib", s->major);
-        if ((size_t)snprintf(folder, sizeof folder, "%s/nvidia/%s", site, part) < sizeof folder &&
+        if ((size_t)snprintf(folder, sizeof folder, "%s/nvidia/%s/lib", site, parts[i]) <
+                sizeof folder &&
             access(folder, F_OK) == 0 && try_folder(folder, s)) {
             return true;
         }

@@ -30,7 +30,8 @@ bool nvidia_loader_folders(bool (*visit)(const char *folder, void *user), void *
     return found;
 }
 
-// Calls back with each entry of the dynamic section; d_ptr of a loaded library is an address.
+// The first text of that tag in the dynamic section that fits, or NULL. In a loaded library d_ptr
+// is an address.
 static const char *dynamic_text(void *handle, ElfW(Sxword) tag, bool (*fits)(const char *))
 {
     struct link_map *map;

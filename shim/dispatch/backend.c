@@ -233,19 +233,13 @@ static void stop_backend(void)
     }
 }
 
-static void fill_slots(const struct irtb_backend *backend)
+// With the core's functions, which also answer when there is no backend.
+static void fill_slots(void)
 {
     for (int f = 0; f < IRT_FRONT_COUNT; f++) {
         const struct irt_front *front = &irt_fronts[f];
         for (unsigned i = 0; i < front->count; i++) {
-            irt_slot slot = NULL;
-            if (backend && backend->api_override) {
-                *(void **)&slot = backend->api_override(front->major, front->names[i]);
-            }
-            if (!slot) {
-                slot = front->fallbacks[i];
-            }
-            __atomic_store_n(&front->slots[i], slot, __ATOMIC_RELEASE);
+            __atomic_store_n(&front->slots[i], front->fallbacks[i], __ATOMIC_RELEASE);
         }
     }
 }
@@ -276,7 +270,7 @@ static bool read_side(struct side *side, const char *text, size_t length, const 
     }
     side->candidate = choose_by_name(name);
     if (side->candidate && forwards(side->candidate->backend)) {
-        refuse(whole, "the nvidia backend hands calls on as they are; it cannot be compared");
+        refuse(whole, "a backend that hands calls on as they are cannot be compared");
         side->candidate = NULL;
     }
     return side->candidate != NULL;
@@ -376,7 +370,7 @@ static void choose(void)
             put_in_front(candidate);
         }
     }
-    fill_slots(chosen);
+    fill_slots();
 }
 
 cudaError_t irt_backend_require(void)

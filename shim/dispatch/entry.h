@@ -28,8 +28,7 @@ extern const struct irt_front irt_fronts[IRT_FRONT_COUNT]; // generated; ordered
 const struct irt_front *irt_front_of(int major);
 
 // Called by the thunks with all argument registers saved, on the first call through a slot. Chooses
-// the backend once for the process, then fills every slot of every front end in layers, each layer
-// only what the one before left: the backend's api_override(major, name), then fallbacks[i]. Slots
+// the backend once for the process, then fills every slot of every front end with fallbacks[i]. Slots
 // are stored with release order and are final afterwards.
 // With a forwarding backend (api_open in backends/backend.h) a front end is filled at its own first
 // call, with absent[i] where api_override has nothing.

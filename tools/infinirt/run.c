@@ -118,7 +118,9 @@ static bool has_device(const char *folder, const char *name)
         *(void **)&entry = dlsym(module, "irtb_backend_entry");
     }
     const struct irtb_backend *backend = entry ? entry() : NULL;
-    return backend && (!backend->probe || backend->probe());
+    // The core will refuse a module that was built for another interface.
+    return backend && backend->struct_size >= sizeof *backend &&
+           (!backend->probe || backend->probe());
 }
 
 // Our libcuda.so.1 stands in for the driver only where there is none: when the cpu backend is asked
