@@ -36,10 +36,11 @@ static cudaError_t make_variable(struct irtb_module *module, size_t index)
     void *ptr;
     cudaError_t e =
         inner->memory_alloc(module->device, IRTB_MEMORY_DEVICE, rounded(variable->size), 0, &ptr);
-    struct irtb_stream *stream = NULL;
-    if (!e) {
-        e = inner->stream_create(module->device, 0, &stream);
+    if (e) {
+        return e;
     }
+    struct irtb_stream *stream = NULL;
+    e = inner->stream_create(module->device, 0, &stream);
     if (!e) {
         const struct irtb_copy copy = {.dst = ptr,
                                        .src = variable->value,
@@ -53,10 +54,12 @@ static cudaError_t make_variable(struct irtb_module *module, size_t index)
         e = e ? e : inner->stream_synchronize(stream);
         inner->stream_destroy(stream);
     }
-    if (!e) {
-        module->storage[index] = ptr;
+    if (e) {
+        inner->memory_free(module->device, IRTB_MEMORY_DEVICE, ptr);
+        return e;
     }
-    return e;
+    module->storage[index] = ptr;
+    return cudaSuccess;
 }
 
 static cudaError_t own_variable(struct irtb_module *module, const char *name, void **ret_ptr,
@@ -597,8 +600,8 @@ const struct irtb_backend *irt_provide(const struct irtb_backend *inner,
                                        char *ret_why, size_t why_size)
 {
     kernels = kernels && kernels[0] ? kernels : NULL;
-    if (inner->api_override || (!kernels && inner->module_load)) {
-        if (kernels && inner->api_override) {
+    if (inner->api_open || (!kernels && inner->module_load)) {
+        if (kernels && inner->api_open) {
             snprintf(ret_why, why_size,
                      "INFINIRT_KERNELS: the %s backend hands launches to the vendor's runtime as "
                      "they are; its kernels cannot be replaced",
