@@ -40,7 +40,7 @@ static cudaError_t device_synchronize(int device)
 {
     cudaError_t e = A->device_synchronize(device);
     if (!twins) {
-        B->device_synchronize(device);
+        irt_diff_tell("cudaDeviceSynchronize", B->device_synchronize(device));
     }
     return e;
 }
@@ -51,7 +51,7 @@ static cudaError_t device_reset(int device)
     irt_diff_drop_streams(device);
     cudaError_t e = A->device_reset(device);
     if (!twins) {
-        B->device_reset(device);
+        irt_diff_tell("cudaDeviceReset", B->device_reset(device));
     }
     pthread_mutex_unlock(&irt_diff_lock);
     return e;
@@ -61,7 +61,7 @@ static cudaError_t device_set_limit(int device, enum cudaLimit limit, size_t val
 {
     cudaError_t e = A->device_set_limit(device, limit, value);
     if (!e && !twins) {
-        B->device_set_limit(device, limit, value);
+        irt_diff_tell("cudaDeviceSetLimit", B->device_set_limit(device, limit, value));
     }
     return e;
 }
@@ -70,7 +70,7 @@ static cudaError_t device_enable_peer(int device, int peer)
 {
     cudaError_t e = A->device_enable_peer(device, peer);
     if (!e && !twins) {
-        B->device_enable_peer(device, peer);
+        irt_diff_tell("cudaDeviceEnablePeerAccess", B->device_enable_peer(device, peer));
     }
     return e;
 }
@@ -79,7 +79,7 @@ static cudaError_t device_disable_peer(int device, int peer)
 {
     cudaError_t e = A->device_disable_peer(device, peer);
     if (!e && !twins) {
-        B->device_disable_peer(device, peer);
+        irt_diff_tell("cudaDeviceDisablePeerAccess", B->device_disable_peer(device, peer));
     }
     return e;
 }
@@ -324,16 +324,20 @@ static void pair_variable(struct irtb_module *module, const char *name)
     void *a, *b;
     size_t size, size_b;
     bool managed, managed_b;
-    if (module->side[DIFF_B] &&
-        !A->module_variable(module->side[DIFF_A], name, &a, &size, &managed) && size &&
-        !B->module_variable(module->side[DIFF_B], name, &b, &size_b, &managed_b) &&
-        size == size_b && !irt_diff_find(a)) {
-        irt_diff_remember(&(struct irt_diff_memory){.a = a,
-                                                    .b = b,
-                                                    .size = size,
-                                                    .device = module->device,
-                                                    .host = managed,
-                                                    .owner = module});
+    if (!module->side[DIFF_B] ||
+        A->module_variable(module->side[DIFF_A], name, &a, &size, &managed) || !size ||
+        irt_diff_find(a)) {
+        return;
+    }
+    if (B->module_variable(module->side[DIFF_B], name, &b, &size_b, &managed_b) || size != size_b ||
+        !irt_diff_remember(&(struct irt_diff_memory){.a = a,
+                                                     .b = b,
+                                                     .size = size,
+                                                     .device = module->device,
+                                                     .host = managed,
+                                                     .owner = module})) {
+        irt_notice("diff: variable %s is not compared: %s has none of its size", name,
+                   irt_diff_state.side[DIFF_B].name);
     }
 }
 
@@ -428,7 +432,7 @@ static cudaError_t module_bind_variable(struct irtb_module *module, const char *
         pthread_mutex_lock(&irt_diff_lock);
         void *b = irt_diff_translate(ptr);
         pthread_mutex_unlock(&irt_diff_lock);
-        B->module_bind_variable(module->side[DIFF_B], name, b);
+        irt_diff_tell("a managed variable", B->module_bind_variable(module->side[DIFF_B], name, b));
     }
     return e;
 }
@@ -459,7 +463,8 @@ static cudaError_t function_set_attribute(struct irtb_function *f, enum cudaFunc
 {
     cudaError_t e = A->function_set_attribute(f->side[DIFF_A], attribute, value);
     if (!e && f->side[DIFF_B]) {
-        B->function_set_attribute(f->side[DIFF_B], attribute, value);
+        irt_diff_tell("cudaFuncSetAttribute",
+                      B->function_set_attribute(f->side[DIFF_B], attribute, value));
     }
     return e;
 }

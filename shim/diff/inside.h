@@ -67,6 +67,8 @@ cudaError_t irt_diff_read(int side, const struct irt_diff_memory *memory, size_t
                           size_t size, void *into);
 cudaError_t irt_diff_write(int side, const struct irt_diff_memory *memory, size_t offset,
                            size_t size, const void *from);
+// Whether two different words are A's and B's pointer to the same place.
+bool irt_diff_same_pointer(const void *a, const void *b);
 // Gives B what the host may have written into A's memory.
 void irt_diff_sync_host(void);
 // Gives B all of A's memory.
@@ -79,6 +81,12 @@ bool irt_diff_compare(const struct irt_diff_memory *only, const struct irt_diff_
                       size_t *ret_offset);
 
 // ---- report.c ----
+
+// B answered `e` to something that A did and that nothing compares: says so unless it succeeded.
+void irt_diff_tell(const char *what, cudaError_t e);
+// Parameter `index` of the kernel; false past the last one.
+bool irt_diff_parameter(const struct irtb_launch *launch, unsigned index,
+                        struct irtb_parameter *ret_parameter);
 
 // What was done, for the report: a line like "cudaMemcpy of 16 bytes".
 struct irt_diff_call {

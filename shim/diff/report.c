@@ -32,10 +32,19 @@ struct irt_diff_before {
     bool complete;
 };
 
-static bool parameter(const struct irtb_launch *launch, unsigned index, struct irtb_parameter *ret)
+void irt_diff_tell(const char *what, cudaError_t e)
 {
-    return irt_diff_state.side[DIFF_A].backend->function_parameter(launch->function->side[DIFF_A],
-                                                                   index, ret) == cudaSuccess;
+    if (e) {
+        irt_notice("diff: %s answers %d to %s: what depends on it may differ",
+                   irt_diff_state.side[DIFF_B].name, (int)e, what);
+    }
+}
+
+bool irt_diff_parameter(const struct irtb_launch *launch, unsigned index,
+                        struct irtb_parameter *ret_parameter)
+{
+    return irt_diff_state.side[DIFF_A].backend->function_parameter(
+               launch->function->side[DIFF_A], index, ret_parameter) == cudaSuccess;
 }
 
 static void keep_pointer(struct irt_diff_before *before, unsigned index, size_t offset,
@@ -82,7 +91,7 @@ struct irt_diff_before *irt_diff_keep(const struct irtb_launch *launch)
         return NULL;
     }
     before->complete = true;
-    for (unsigned i = 0; parameter(launch, i, &p); i++) {
+    for (unsigned i = 0; irt_diff_parameter(launch, i, &p); i++) {
         for (size_t at = (8 - p.offset % 8) % 8; at + 8 <= p.size; at += 8) {
             void *pointer;
             memcpy(&pointer, (const char *)launch->arguments[i] + at, 8);
@@ -131,7 +140,7 @@ static void write_reproducer(const struct irt_diff_call *call)
                   l->function->module->units[i].size);
     }
     struct irtb_parameter p;
-    for (unsigned i = 0; parameter(l, i, &p); i++) {
+    for (unsigned i = 0; irt_diff_parameter(l, i, &p); i++) {
         put_bytes(f, "parameter", l->arguments[i], p.size);
     }
     for (size_t i = 0; i < before->memory_count; i++) {
@@ -192,7 +201,7 @@ static void finish(const struct irt_diff_call *call)
 static void show_parameters(const struct irt_diff_call *call, const struct irt_diff_memory *memory)
 {
     struct irtb_parameter p;
-    for (unsigned i = 0; call->launch && parameter(call->launch, i, &p); i++) {
+    for (unsigned i = 0; call->launch && irt_diff_parameter(call->launch, i, &p); i++) {
         const unsigned char *value = call->launch->arguments[i];
         char text[3 * SHOWN + 1];
         hex(value, p.size < SHOWN ? p.size : SHOWN, text);

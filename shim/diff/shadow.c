@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shim/diff/inside.h"
+#include "shim/util/log.h"
 
 enum { CHUNK = 1 << 20, STREAMS_MAX = 64 };
 
@@ -182,24 +183,29 @@ void irt_diff_take_over(void)
     for (struct irt_diff_memory *m = irt_diff_memories; m; m = m->next) {
         for (size_t at = 0; at < m->size; at += CHUNK) {
             size_t n = m->size - at < CHUNK ? m->size - at : CHUNK;
-            if (irt_diff_read(DIFF_A, m, at, n, chunk[0]) == cudaSuccess) {
-                irt_diff_write(DIFF_B, m, at, n, chunk[0]);
-            }
+            cudaError_t e = irt_diff_read(DIFF_A, m, at, n, chunk[0]);
+            irt_diff_tell("a copy of the other side's memory",
+                          e ? e : irt_diff_write(DIFF_B, m, at, n, chunk[0]));
         }
     }
 }
 
-// Whether the 8 bytes around a difference are A's and B's pointer to the same place.
-static bool same_pointer(size_t n, size_t at)
+bool irt_diff_same_pointer(const void *a, const void *b)
+{
+    return irt_diff_find(a) && irt_diff_translate(a) == b;
+}
+
+// The same of the 8 bytes around a difference.
+static bool same_word(size_t n, size_t at)
 {
     size_t word = at / 8 * 8;
-    uintptr_t a, b;
+    void *a, *b;
     if (word + 8 > n) {
         return false;
     }
     memcpy(&a, chunk[0] + word, 8);
     memcpy(&b, chunk[1] + word, 8);
-    return irt_diff_find((void *)a) && (uintptr_t)irt_diff_translate((void *)a) == b;
+    return irt_diff_same_pointer(a, b);
 }
 
 bool irt_diff_compare(const struct irt_diff_memory *only, const struct irt_diff_memory **ret_memory,
@@ -208,9 +214,12 @@ bool irt_diff_compare(const struct irt_diff_memory *only, const struct irt_diff_
     for (struct irt_diff_memory *m = irt_diff_memories; m; m = m->next) {
         for (size_t at = 0; at < m->size && (!only || only == m); at += CHUNK) {
             size_t n = m->size - at < CHUNK ? m->size - at : CHUNK;
-            if (irt_diff_read(DIFF_A, m, at, n, chunk[0]) ||
-                irt_diff_read(DIFF_B, m, at, n, chunk[1])) {
-                continue; // that a side cannot be read is told by the results
+            cudaError_t e = irt_diff_read(DIFF_A, m, at, n, chunk[0]);
+            e = e ? e : irt_diff_read(DIFF_B, m, at, n, chunk[1]);
+            if (e) {
+                irt_notice("diff: %zu bytes of memory %p are not compared: reading them answers %d",
+                           n, (void *)(m->a + at), (int)e);
+                continue;
             }
             if (memcmp(chunk[0], chunk[1], n) == 0) {
                 continue;
@@ -219,7 +228,7 @@ bool irt_diff_compare(const struct irt_diff_memory *only, const struct irt_diff_
                 if (chunk[0][i] == chunk[1][i]) {
                     continue;
                 }
-                if (same_pointer(n, i)) {
+                if (same_word(n, i)) {
                     i = i / 8 * 8 + 7;
                     continue;
                 }

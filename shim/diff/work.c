@@ -57,8 +57,9 @@ static void compare_boxes(const struct irt_diff_call *call, const struct irtb_co
         for (size_t y = 0; y < copy->height; y++) {
             size_t at = (copy->depth > 1 ? z * copy->dst_slice : 0) +
                         (copy->height > 1 || copy->depth > 1 ? y * copy->dst_pitch : 0);
-            for (size_t x = 0; x < copy->width && memcmp(a + at, b + at, copy->width) != 0; x++) {
-                uintptr_t word_a, word_b; // pointers that mean the same are equal
+            bool same = memcmp(a + at, b + at, copy->width) == 0;
+            for (size_t x = 0; x < copy->width && !same; x++) {
+                void *word_a, *word_b; // pointers that mean the same are equal
                 size_t word = x / 8 * 8;
                 if (a[at + x] == b[at + x]) {
                     continue;
@@ -66,7 +67,7 @@ static void compare_boxes(const struct irt_diff_call *call, const struct irtb_co
                 if (word + 8 <= copy->width) {
                     memcpy(&word_a, a + at + word, 8);
                     memcpy(&word_b, b + at + word, 8);
-                    if ((uintptr_t)irt_diff_translate((void *)word_a) == word_b) {
+                    if (irt_diff_same_pointer(word_a, word_b)) {
                         x = word + 7;
                         continue;
                     }
@@ -147,18 +148,13 @@ cudaError_t irt_diff_host_func(struct irtb_stream *stream, void (*function)(void
 
 // ---- launches ----
 
-static bool parameter(const struct irtb_launch *launch, unsigned index, struct irtb_parameter *ret)
-{
-    return A->function_parameter(launch->function->side[DIFF_A], index, ret) == cudaSuccess;
-}
-
 // The arguments with B's addresses: an array of pointers and what they point to, one block.
 static void **translate_arguments(const struct irtb_launch *launch)
 {
     struct irtb_parameter p;
     unsigned count = 0;
     size_t size = 0;
-    while (parameter(launch, count, &p)) {
+    while (irt_diff_parameter(launch, count, &p)) {
         size += (p.size + 15) / 16 * 16;
         count++;
     }
@@ -167,7 +163,7 @@ static void **translate_arguments(const struct irtb_launch *launch)
         return NULL;
     }
     char *at = (char *)(((uintptr_t)(list + count + 1) + 15) / 16 * 16);
-    for (unsigned i = 0; parameter(launch, i, &p); i++) {
+    for (unsigned i = 0; irt_diff_parameter(launch, i, &p); i++) {
         list[i] = at;
         memcpy(at, launch->arguments[i], p.size);
         for (size_t word = (8 - p.offset % 8) % 8; word + 8 <= p.size; word += 8) {
