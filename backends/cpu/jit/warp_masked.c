@@ -120,27 +120,27 @@ LLVMValueRef warp_masked_load(struct emit *e, LLVMTypeRef vector, LLVMValueRef a
                               LLVMValueRef mask)
 {
     struct kind k = describe("load", vector, align);
-    bool pointers = k.pointers = LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMVectorTypeKind;
+    k.pointers = LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMVectorTypeKind;
     k.load = true;
     if (e->outline_masked) {
-        k.name = pointers ? "gather" : "load";
+        k.name = k.pointers ? "gather" : "load";
         return outlined(e, &k, LLVMTypeOf(at), mask, (LLVMValueRef[]){at, mask});
     }
     LLVMValueRef args[4] = {at, LLVMConstInt(e->modes[0].i32, align, false), mask,
                             LLVMConstNull(vector)};
-    return intrinsic(e, pointers ? "gather" : "load", vector, LLVMTypeOf(at), args);
+    return intrinsic(e, k.pointers ? "gather" : "load", vector, LLVMTypeOf(at), args);
 }
 
 void warp_masked_store(struct emit *e, LLVMValueRef value, LLVMValueRef at, unsigned align,
                        LLVMValueRef mask)
 {
     struct kind k = describe("store", LLVMTypeOf(value), align);
-    bool pointers = k.pointers = LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMVectorTypeKind;
+    k.pointers = LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMVectorTypeKind;
     if (e->outline_masked) {
-        k.name = pointers ? "scatter" : "store";
+        k.name = k.pointers ? "scatter" : "store";
         (void)outlined(e, &k, LLVMTypeOf(at), mask, (LLVMValueRef[]){at, mask, value});
         return;
     }
     LLVMValueRef args[4] = {value, at, LLVMConstInt(e->modes[0].i32, align, false), mask};
-    (void)intrinsic(e, pointers ? "scatter" : "store", LLVMTypeOf(value), LLVMTypeOf(at), args);
+    (void)intrinsic(e, k.pointers ? "scatter" : "store", LLVMTypeOf(value), LLVMTypeOf(at), args);
 }

@@ -396,7 +396,7 @@ static bool parse_module_directive(struct ptx_parser *p, bool *braces)
     } rows[] = {
         {"version", parse_version},           {"target", parse_target},
         {"address_size", parse_address_size}, {"file", ptx_parse_file},
-        {"section", ptx_parse_section},          {"alias", parse_alias},
+        {"section", ptx_parse_section},       {"alias", parse_alias},
         {"pragma", ptx_parse_pragma},         {"loc", ptx_parse_loc},
     };
     enum ptx_linkage linkage = PTX_LINK_LOCAL;
