@@ -42,7 +42,7 @@ static const struct setting {
     const char *option, *variable, *argument, *help;
     bool (*valid)(const char *text);
 } settings[] = {
-    {"backend", "INFINIRT_BACKEND", "NAME", "cpu, nvidia, ascend or metax", any_text},
+    {"backend", "INFINIRT_BACKEND", "NAME", "cpu, nvidia or diff:A,B", any_text},
     {"devices", "INFINIRT_CPU_DEVICES", "N", "number of virtual devices (cpu)", positive_number},
     {"memory", "INFINIRT_CPU_MEMORY", "SIZE", "memory of each, such as 4G (cpu)", memory_size},
     {"threads", "INFINIRT_CPU_THREADS", "N", "worker threads (cpu)", positive_number},
