@@ -316,6 +316,7 @@ Test(events, wait_across_streams)
     unsigned char *p = NULL, out[2] = {0, 0};
     OK(cudaMalloc((void **)&p, 2));
     OK(cudaMemset(p, 0, 2));
+    OK(cudaDeviceSynchronize()); // the two streams do not wait for the legacy one
     OK(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
